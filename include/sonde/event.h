@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The lanes of a recording as a program sees them: the 32-byte event, its details, and the plain
+ * structs of the other lanes (samples, contexts, values, blobs).
+ */
+#ifndef SONDE_EVENT_H
+#define SONDE_EVENT_H
+
+#include <sonde/definitions.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Lanes, as bits: what a recording has, what a format can hold. */
+#define SONDE_LANE_LIST(X)                                                                         \
+	X(EVENTS, 0, "events")                                                                     \
+	X(SAMPLES, 1, "samples")                                                                   \
+	X(CONTEXTS, 2, "contexts")                                                                 \
+	X(VALUES, 3, "values")                                                                     \
+	X(DETAILS, 4, "details")                                                                   \
+	X(BLOBS, 5, "blobs")
+
+enum sonde_lane {
+#define X(name, bit, text) SONDE_LANE_##name = 1 << (bit),
+	SONDE_LANE_LIST(X)
+#undef X
+};
+
+/* A call is left by a return or by an exception. OTHER keeps a kind that is not known here. */
+#define SONDE_EVENT_KIND_LIST(X)                                                                   \
+	X(OTHER, 0, "other")                                                                       \
+	X(CALL, 1, "call")                                                                         \
+	X(RETURN, 2, "return")                                                                     \
+	X(EXCEPTION, 3, "exception")                                                               \
+	X(INSTANT, 4, "instant")                                                                   \
+	X(MARK, 5, "mark")                                                                         \
+	X(FLOW_BEGIN, 6, "flow-begin")                                                             \
+	X(FLOW_STEP, 7, "flow-step")                                                               \
+	X(FLOW_END, 8, "flow-end")                                                                 \
+	X(COUNTER, 9, "counter")
+
+enum sonde_event_kind {
+#define X(name, value, text) SONDE_EVENT_##name = (value),
+	SONDE_EVENT_KIND_LIST(X)
+#undef X
+	SONDE_EVENT_KIND_COUNT
+};
+
+/* Event flags. */
+enum {
+	SONDE_EVENT_SYNTHETIC = 1, /* not recorded: made by cut to open or close a call */
+};
+
+struct sonde_event {
+	uint64_t time_ns;
+	uint32_t track;
+	uint32_t function; /* of call, return, exception; of the other kinds the event type */
+	uint32_t depth;	   /* the outermost call is 1; a return has the depth of its call */
+	uint8_t kind;	   /* enum sonde_event_kind */
+	uint8_t flags;
+	uint16_t reserved; /* 0 */
+	union {
+		struct {
+			uint32_t detail; /* number of its detail in the track, or SONDE_NONE */
+			uint32_t extra;	 /* flow kinds: flow number; OTHER: the format's kind */
+		};
+		double value; /* COUNTER */
+	};
+};
+
+/* The word for a kind ("call"); "other" for what is not known. */
+const char *sonde_event_kind_name(unsigned int kind);
+
+/* The kind for a word; SONDE_EVENT_KIND_COUNT where there is none. */
+enum sonde_event_kind sonde_event_kind_from_name(const char *name);
+
+static inline bool sonde_event_leaves(const struct sonde_event *event)
+{
+	return event->kind == SONDE_EVENT_RETURN || event->kind == SONDE_EVENT_EXCEPTION;
+}
+
+/* What is known of the registers at a call or a return. */
+enum {
+	SONDE_REGISTERS_ARGUMENTS = 1, /* the argument registers are real */
+	SONDE_REGISTERS_RESULT = 2,    /* the result registers are real */
+};
+
+#define SONDE_REGISTER_COUNT 11
+
+struct sonde_registers {
+	enum sonde_arch arch;
+	uint16_t flags;			       /* x86_64: SONDE_REGISTERS_*; arm64: as in the file */
+	uint64_t values[SONDE_REGISTER_COUNT]; /* in the order of sonde_register_name() */
+};
+
+/* "rdi", "x0", ... ; NULL for an architecture without names. */
+const char *sonde_register_name(enum sonde_arch arch, unsigned int index);
+
+enum sonde_detail_kind {
+	SONDE_DETAIL_OPAQUE,	/* bytes of a type not known here, carried as they are */
+	SONDE_DETAIL_REGISTERS, /* registers and stack bytes */
+};
+
+/* One detail. Pointers are borrowed: valid until the next detail is taken from that cursor. */
+struct sonde_detail {
+	enum sonde_detail_kind kind;
+	uint16_t type;	   /* the format's own type and flags */
+	uint16_t flags;
+	uint32_t function; /* REGISTERS: function id, or SONDE_NONE */
+	uint64_t event;	   /* index of its event in the track; UINT64_MAX where it has none */
+	uint64_t time_ns;
+	struct sonde_registers registers;
+	const uint8_t *stack; /* REGISTERS: from the stack pointer up */
+	size_t stack_size;
+	const uint8_t *bytes; /* OPAQUE: the payload; REGISTERS: what follows the stack bytes */
+	size_t size;
+};
+
+struct sonde_sample {
+	uint64_t time_ns;
+	uint32_t track;
+	uint32_t context;
+};
+
+enum sonde_context_kind {
+	SONDE_CONTEXT_ROOT,
+	SONDE_CONTEXT_FUNCTION,
+	SONDE_CONTEXT_LOOP,
+	SONDE_CONTEXT_LINE,
+	SONDE_CONTEXT_INSTRUCTION,
+};
+
+enum sonde_context_relation { SONDE_CONTEXT_CALLED, SONDE_CONTEXT_INLINED, SONDE_CONTEXT_ENCLOSED };
+
+struct sonde_context {
+	uint32_t parent; /* SONDE_NONE for a root */
+	uint32_t function;
+	uint32_t file;
+	uint32_t line;
+	uint64_t address;
+	enum sonde_context_kind kind;
+	enum sonde_context_relation relation;
+};
+
+struct sonde_value {
+	uint32_t track;
+	uint32_t context;
+	uint32_t metric;
+	double value;
+};
+
+struct sonde_blob {
+	uint32_t name;
+	bool is_text;
+	const uint8_t *bytes;
+	size_t size;
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The formats this library speaks, and what can be done to a file without opening it as a recording. */
+#ifndef SONDE_FORMAT_H
+#define SONDE_FORMAT_H
+
+#include <sonde/pipeline.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the outside may know of a format. */
+struct sonde_format_info {
+	const char *name;	     /* "atf" */
+	const char *title;	     /* "ADA Trace Format v2" */
+	const char *shape;	     /* "folder", "file": what a recording of it is on disk */
+	unsigned int lanes_read;     /* bits of enum sonde_lane; 0: not read */
+	unsigned int lanes_written;  /* likewise */
+	bool can_check;
+	bool can_recover;
+	const struct sonde_finding_type *const *findings; /* all it can find; NULL-terminated */
+};
+
+size_t sonde_format_count(void);
+const struct sonde_format *sonde_format_at(size_t index);
+const struct sonde_format *sonde_format_by_name(const char *name);
+const struct sonde_format_info *sonde_format_info(const struct sonde_format *format);
+
+/* The format a path seems to be in. SONDE_FORMAT with advice where none fits. */
+enum sonde_status sonde_format_detect(const char *path, const struct sonde_format **format,
+				      struct sonde_error *err);
+
+struct sonde_check_options {
+	const char *format; /* NULL: detect */
+	unsigned int threads;
+	const struct sonde_progress *progress;
+};
+
+/*
+ * Looks at every byte and adds what is wrong to `diagnostics`. SONDE_OK means that the check was
+ * carried through, whatever it found; a file refused as a whole is a finding too.
+ */
+enum sonde_status sonde_check(const char *path, const struct sonde_check_options *options,
+			      struct sonde_diagnostics *diagnostics, struct sonde_error *err);
+
+/* One line a reader of a recovery report wants: what was kept, lost or guessed. */
+struct sonde_recover_result {
+	uint64_t events_kept;
+	uint64_t details_kept;
+	uint64_t details_unlinked; /* of those kept: their event did not survive */
+	uint64_t bytes_dropped;	   /* cut or unreadable bytes that are not in the output */
+	uint32_t tracks_kept;
+	uint32_t tracks_lost; /* not even a header could be read */
+	uint32_t guesses;     /* see the findings */
+};
+
+struct sonde_recover_options {
+	const char *format; /* NULL: detect */
+	bool replace;	    /* as in sonde_create_options */
+	const struct sonde_progress *progress;
+};
+
+/*
+ * Writes a new, finished recording at `output` with everything in `path` that survives. The
+ * input is not touched. What was wrong with it is added to `diagnostics`.
+ */
+enum sonde_status sonde_recover(const char *path, const char *output,
+				const struct sonde_recover_options *options,
+				struct sonde_diagnostics *diagnostics,
+				struct sonde_recover_result *result, struct sonde_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Source -> filters -> sink. A sink receives definitions and batches; a writer of a format is a
+ * sink, and so is a filter, which feeds another sink. What a target cannot hold is counted in a
+ * loss report, never dropped in silence.
+ */
+#ifndef SONDE_PIPELINE_H
+#define SONDE_PIPELINE_H
+
+#include <sonde/progress.h>
+#include <sonde/recording.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What could not be carried over, and why. Safe from several threads. */
+struct sonde_loss;
+
+struct sonde_loss_entry {
+	const char *what;   /* "details", "events of kind counter" */
+	const char *reason; /* "an ATF index holds calls, returns and exceptions only" */
+	uint64_t count;
+};
+
+struct sonde_loss *sonde_loss_new(void);
+void sonde_loss_free(struct sonde_loss *loss);
+
+/* Adds `count` to the entry of that name and reason; NULL loss and count 0 do nothing. */
+enum sonde_status sonde_loss_add(struct sonde_loss *loss, const char *what, const char *reason,
+				 uint64_t count, struct sonde_error *err);
+
+/* Entries ordered by name, then reason; NULL past the last. Borrowed until the next add. */
+const struct sonde_loss_entry *sonde_loss_at(const struct sonde_loss *loss, size_t index);
+
+struct sonde_sink;
+
+/*
+ * Order of calls: begin; then per track, any number of `events`, one `track_end`; then finish or,
+ * when anything failed, no finish; free in every case. Definitions are looked up when needed in
+ * the `definitions` of `begin`, which may grow meanwhile.
+ */
+struct sonde_sink_ops {
+	/* Lanes it can hold, bits of enum sonde_lane. */
+	unsigned int lanes;
+	/* Different tracks may be fed from different threads at the same time. */
+	bool parallel_tracks;
+	enum sonde_status (*begin)(struct sonde_sink *sink,
+				   const struct sonde_definitions *definitions,
+				   struct sonde_error *err);
+	/* All events of a batch are of `track`, in the order of time as far as the source is. */
+	enum sonde_status (*events)(struct sonde_sink *sink, uint32_t track,
+				    const struct sonde_batch *batch, struct sonde_error *err);
+	/* No more events of this track. Called once for every track, also for empty ones. */
+	enum sonde_status (*track_end)(struct sonde_sink *sink, uint32_t track,
+				       struct sonde_error *err);
+	/* All is there: make the output visible under its final name. */
+	enum sonde_status (*finish)(struct sonde_sink *sink, struct sonde_error *err);
+	/* Releases the sink; without a finish before, nothing of the output stays. */
+	void (*free)(struct sonde_sink *sink);
+};
+
+/* First member of every sink. */
+struct sonde_sink {
+	const struct sonde_sink_ops *ops;
+};
+
+/* NULL is fine. */
+void sonde_sink_free(struct sonde_sink *sink);
+
+struct sonde_create_options {
+	const char *format;	 /* NULL: by the source's format */
+	bool replace;		 /* an existing output is replaced, only once the new one is whole */
+	struct sonde_loss *loss; /* where a writer counts what it cannot hold; may be NULL */
+};
+
+/* Opens a writer. Nothing appears under `path` before its finish. */
+enum sonde_status sonde_sink_create(const char *path, const struct sonde_create_options *options,
+				    struct sonde_sink **sink, struct sonde_error *err);
+
+/* Which events are wanted. Zeroed means all; see sonde_selection_init(). */
+struct sonde_selection_spec {
+	uint64_t from_ns; /* first time wanted */
+	uint64_t to_ns;	  /* first time no longer wanted; 0: no end */
+	const uint32_t *tracks;
+	size_t track_count; /* 0: all */
+	const char *const *functions; /* shell patterns over names; any may match */
+	size_t function_count;	      /* 0: all */
+	unsigned int kinds;	      /* bits 1 << enum sonde_event_kind; 0: all */
+	uint32_t min_depth;
+	uint32_t max_depth; /* 0: no limit */
+};
+
+/* A compiled selection. Not safe from several threads: each takes its own. */
+struct sonde_selection;
+
+enum sonde_status sonde_selection_new(const struct sonde_selection_spec *spec,
+				      const struct sonde_definitions *definitions,
+				      struct sonde_selection **selection,
+				      struct sonde_error *err);
+void sonde_selection_free(struct sonde_selection *selection);
+
+/* Time, track, kind, function and depth all fit. */
+bool sonde_selection_has(struct sonde_selection *selection, const struct sonde_event *event);
+
+struct sonde_run_options {
+	/*
+	 * What to carry over. Tracks not selected are absent from the target. The calls open at
+	 * from_ns are opened again there and those open at to_ns closed there, marked
+	 * SONDE_EVENT_SYNTHETIC; depths are counted anew over the calls that stay.
+	 */
+	struct sonde_selection_spec selection;
+	unsigned int threads; /* 0: as many as there are processors */
+	struct sonde_loss *loss;
+	const struct sonde_progress *progress;
+};
+
+/* What a run did; for the user's eyes. */
+struct sonde_run_result {
+	uint64_t events_read;
+	uint64_t events_written; /* synthetic ones included */
+	uint64_t events_synthetic;
+	uint64_t details_written;
+};
+
+/*
+ * Feeds everything selected in the sources to the sink, and finishes it. With several sources
+ * their processes stay apart and everything is numbered anew. The sink is not freed.
+ */
+enum sonde_status sonde_pipeline_run(struct sonde_recording *const *sources, size_t count,
+				     struct sonde_sink *sink,
+				     const struct sonde_run_options *options,
+				     struct sonde_run_result *result, struct sonde_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

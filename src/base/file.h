@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Files: mapped input, buffered output, folders that appear whole or not at all, and the names in
+ * a folder. Everything that touches the file system is here.
+ */
+#ifndef SONDE_BASE_FILE_H
+#define SONDE_BASE_FILE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include <sonde/status.h>
+
+/* A whole file mapped for reading; size 0 has data NULL. */
+struct sonde_mapped_file {
+	const uint8_t *data;
+	size_t size;
+};
+
+/* Only regular files: a fifo, a device or a folder is refused with a message that says so. */
+enum sonde_status sonde_mapped_file_open(struct sonde_mapped_file *file, const char *path,
+					 struct sonde_error *err);
+void sonde_mapped_file_release(struct sonde_mapped_file *file);
+
+/* Tells the kernel that these bytes are read next, in order, so that page faults are few. */
+void sonde_mapped_file_will_read(const struct sonde_mapped_file *file, uint64_t offset,
+				 size_t size);
+
+/* Bytes up to this offset were read in order and are not needed soon: they leave our memory. */
+void sonde_mapped_file_done_with(const struct sonde_mapped_file *file, uint64_t offset,
+				 size_t size);
+
+enum sonde_path_kind { SONDE_PATH_ABSENT, SONDE_PATH_FILE, SONDE_PATH_FOLDER, SONDE_PATH_OTHER };
+
+/* What is there, following links. Anything that cannot be looked at is ABSENT. */
+enum sonde_path_kind sonde_path_kind(const char *path);
+
+/* "folder/name", malloc'd; NULL where memory failed. */
+char *sonde_path_join(const char *folder, const char *name);
+
+/* The names in a folder (without . and ..), sorted so that thread_2 comes before thread_10. */
+struct sonde_folder {
+	char **names;
+	size_t count;
+};
+
+enum sonde_status sonde_folder_read(struct sonde_folder *folder, const char *path,
+				    struct sonde_error *err);
+void sonde_folder_release(struct sonde_folder *folder);
+
+/* Compares names with runs of digits by value. */
+int sonde_name_compare(const char *a, const char *b);
+
+/* Buffered sequential output to one file descriptor. */
+struct sonde_output {
+	int fd;
+	char *path; /* for messages */
+	uint8_t *data;
+	size_t used;
+	uint64_t written; /* bytes handed in so far */
+};
+
+enum sonde_status sonde_output_open(struct sonde_output *output, const char *path,
+				    struct sonde_error *err);
+enum sonde_status sonde_output_write(struct sonde_output *output, const void *data, size_t size,
+				     struct sonde_error *err);
+/* Overwrites bytes that were written before (a header finalised last). */
+enum sonde_status sonde_output_patch(struct sonde_output *output, uint64_t offset,
+				     const void *data, size_t size, struct sonde_error *err);
+/* Flushes, syncs and closes; a full disk is found here at the latest. */
+enum sonde_status sonde_output_close(struct sonde_output *output, struct sonde_error *err);
+/* Closes without more ado; fine after close and on a zeroed struct with fd -1. */
+void sonde_output_release(struct sonde_output *output);
+
+/*
+ * A file or folder that appears under its name only when it is whole. Work in `work`, a fresh
+ * folder (or a fresh name for a file) beside the target; then commit.
+ */
+struct sonde_staged {
+	char *target;
+	char *work;
+	bool is_folder;
+	bool replace;
+};
+
+/*
+ * Refuses an existing target unless `replace` (an existing empty folder is no obstacle).
+ * Creates missing parent folders of the target never: says which one is missing.
+ */
+enum sonde_status sonde_staged_begin(struct sonde_staged *staged, const char *target,
+				     bool is_folder, bool replace, struct sonde_error *err);
+/* Syncs and renames; an old target is removed only after the new one is in its place. */
+enum sonde_status sonde_staged_commit(struct sonde_staged *staged, struct sonde_error *err);
+/* Removes the work where it was not committed; releases the rest. */
+void sonde_staged_release(struct sonde_staged *staged);
+
+enum sonde_status sonde_folder_create(const char *path, struct sonde_error *err);
+
+#endif

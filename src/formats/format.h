@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a format is to the rest of the library: one const struct. The table of all of them is in
+ * registry.c; nothing outside a format's folder knows its bytes.
+ */
+#ifndef SONDE_FORMATS_FORMAT_H
+#define SONDE_FORMATS_FORMAT_H
+
+#include <sonde/format.h>
+
+#include "model/recording.h"
+
+struct sonde_format {
+	struct sonde_format_info info;
+
+	/* How sure it is that `path` is this format: 0 no, 100 certain. Cheap; never fails. */
+	int (*probe)(const char *path);
+
+	/*
+	 * Fills a recording made by sonde_recording_new(): definitions, lanes, ops, data, and
+	 * diagnostics for whatever was wrong and survivable. On failure the caller closes it.
+	 */
+	enum sonde_status (*open)(struct sonde_recording *recording, struct sonde_error *err);
+
+	enum sonde_status (*create)(const char *path, const struct sonde_create_options *options,
+				    struct sonde_sink **sink, struct sonde_error *err);
+
+	enum sonde_status (*check)(const char *path, const struct sonde_check_options *options,
+				   struct sonde_diagnostics *diagnostics, struct sonde_error *err);
+
+	enum sonde_status (*recover)(const char *path, const char *output,
+				     const struct sonde_recover_options *options,
+				     struct sonde_diagnostics *diagnostics,
+				     struct sonde_recover_result *result, struct sonde_error *err);
+};
+
+extern const struct sonde_format sonde_format_atf;
+
+#endif

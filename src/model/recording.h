@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of a recording and of cursors: what a format's reader fills in. */
+#ifndef SONDE_MODEL_RECORDING_H
+#define SONDE_MODEL_RECORDING_H
+
+#include <sonde/recording.h>
+
+/* What a reader provides. Optional hooks may be NULL. */
+struct sonde_recording_ops {
+	/* A cursor over one track that exists; `base` fields are filled in by the caller. */
+	enum sonde_status (*cursor_open)(struct sonde_recording *recording, uint32_t track,
+					 struct sonde_cursor **cursor, struct sonde_error *err);
+	/* Releases `data`. */
+	void (*close)(struct sonde_recording *recording);
+};
+
+struct sonde_recording {
+	const struct sonde_format *format;
+	char *path;
+	struct sonde_definitions *definitions;
+	struct sonde_diagnostics *diagnostics;
+	unsigned int lanes;
+	const struct sonde_recording_ops *ops; /* set by the format's open */
+	void *data;			       /* the format's own */
+};
+
+/* The hooks behind the functions of the same name in <sonde/recording.h>. */
+struct sonde_cursor_ops {
+	enum sonde_status (*next)(struct sonde_cursor *cursor, struct sonde_batch *batch,
+				  struct sonde_error *err);
+	void (*seek_index)(struct sonde_cursor *cursor, uint64_t index);
+	void (*seek_time)(struct sonde_cursor *cursor, uint64_t time_ns);
+	uint64_t (*position)(const struct sonde_cursor *cursor);
+	/* NULL: the format has no details. */
+	enum sonde_status (*detail)(struct sonde_cursor *cursor, uint64_t number,
+				    struct sonde_detail *detail, struct sonde_error *err);
+	void (*free)(struct sonde_cursor *cursor);
+};
+
+/* First member of every format's cursor. */
+struct sonde_cursor {
+	const struct sonde_cursor_ops *ops;
+	struct sonde_recording *recording;
+	uint32_t track;
+};
+
+/* An empty recording for a format's open to fill; NULL where memory failed. */
+struct sonde_recording *sonde_recording_new(const struct sonde_format *format, const char *path);
+
+#endif

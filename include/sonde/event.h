@@ -55,7 +55,7 @@ enum {
 struct sonde_event {
 	uint64_t time_ns;
 	uint32_t track;
-	uint32_t function; /* of call, return, exception; of the other kinds the event type */
+	uint32_t function; /* see sonde_event_has_function(); else an event type */
 	uint32_t depth;	   /* the outermost call is 1; a return has the depth of its call */
 	uint8_t kind;	   /* enum sonde_event_kind */
 	uint8_t flags;
@@ -74,6 +74,18 @@ const char *sonde_event_kind_name(unsigned int kind);
 
 /* The kind for a word; SONDE_EVENT_KIND_COUNT where there is none. */
 enum sonde_event_kind sonde_event_kind_from_name(const char *name);
+
+/* Its `function` is a function, and not an event type. */
+static inline bool sonde_event_has_function(const struct sonde_event *event)
+{
+	return event->kind <= SONDE_EVENT_EXCEPTION;
+}
+
+/* Its `detail` is the number of a detail. */
+static inline bool sonde_event_has_detail(const struct sonde_event *event)
+{
+	return event->kind != SONDE_EVENT_COUNTER && event->detail != SONDE_NONE;
+}
 
 static inline bool sonde_event_leaves(const struct sonde_event *event)
 {

@@ -38,7 +38,8 @@ struct sonde_sink;
 /*
  * Order of calls: begin; then per track, any number of `events`, one `track_end`; then finish or,
  * when anything failed, no finish; free in every case. Definitions are looked up when needed in
- * the `definitions` of `begin`, which may grow meanwhile.
+ * the `definitions` of `begin`, which may grow meanwhile and live until finish. What a track's
+ * definition says of its events (counts, times) is the source's: filters may let fewer come.
  */
 struct sonde_sink_ops {
 	/* Lanes it can hold, bits of enum sonde_lane. */
@@ -69,7 +70,7 @@ struct sonde_sink {
 void sonde_sink_free(struct sonde_sink *sink);
 
 struct sonde_create_options {
-	const char *format;	 /* NULL: by the source's format */
+	const char *format;	 /* the name of a format that can be written */
 	bool replace;		 /* an existing output is replaced, only once the new one is whole */
 	struct sonde_loss *loss; /* where a writer counts what it cannot hold; may be NULL */
 };
@@ -82,8 +83,8 @@ enum sonde_status sonde_sink_create(const char *path, const struct sonde_create_
 struct sonde_selection_spec {
 	uint64_t from_ns; /* first time wanted */
 	uint64_t to_ns;	  /* first time no longer wanted; 0: no end */
-	const uint32_t *tracks;
-	size_t track_count; /* 0: all */
+	const uint32_t *tracks; /* of several sources: counted on from one to the next */
+	size_t track_count;	/* 0: all */
 	const char *const *functions; /* shell patterns over names; any may match */
 	size_t function_count;	      /* 0: all */
 	unsigned int kinds;	      /* bits 1 << enum sonde_event_kind; 0: all */

@@ -46,13 +46,16 @@ uint64_t sonde_recording_event_count(const struct sonde_recording *recording);
 bool sonde_recording_time_range(const struct sonde_recording *recording, uint64_t *first_ns,
 				uint64_t *last_ns);
 
+/* How a pipeline numbers functions anew, also those that are met only in a detail. */
+struct sonde_function_map;
+
 /* A run of events, borrowed from the cursor until its next call. */
 struct sonde_batch {
 	const struct sonde_event *events;
 	size_t count;
 	uint64_t first_index;	      /* index of events[0] in its track (per-track cursors) */
 	struct sonde_cursor *details; /* whence sonde_batch_detail() takes them; may be NULL */
-	const uint32_t *function_map; /* applied to functions in details; NULL: as they are */
+	struct sonde_function_map *function_map; /* for functions in details; NULL: as they are */
 };
 
 /* Cursors may be used side by side from several threads, one thread a cursor. */
@@ -80,7 +83,11 @@ uint64_t sonde_cursor_position(const struct sonde_cursor *cursor);
 enum sonde_status sonde_cursor_detail(struct sonde_cursor *cursor, uint64_t number,
 				      struct sonde_detail *detail, struct sonde_error *err);
 
-/* The detail of one event of a batch; SONDE_END where it has none. */
+/*
+ * The detail of one event of a batch; SONDE_END where it has none. `detail->event` is an index in
+ * the source's track: a sink behind filters counts for itself. A batch of a merged cursor gives no
+ * details (SONDE_ARGUMENT): see sonde_merged_cursor_detail().
+ */
 enum sonde_status sonde_batch_detail(const struct sonde_batch *batch,
 				     const struct sonde_event *event, struct sonde_detail *detail,
 				     struct sonde_error *err);

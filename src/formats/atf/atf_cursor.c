@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Cursors over the events of an ATF thread, and its details. An index event is turned into an
+ * event of the model in one pass over the mapped file; the only work beyond copying is to look up
+ * the function.
+ */
+#include <stdlib.h>
+
+#include "formats/atf/atf_session.h"
+
+/* Events a batch; their 32 KiB stay in the first-level cache. */
+#define BATCH_EVENTS 1024
+
+/* How far ahead of the reading the kernel is asked to map the file. */
+#define READ_AHEAD ((size_t)4 << 20)
+
+struct atf_cursor {
+	struct sonde_cursor base;
+	struct atf_thread *thread;
+	uint64_t position; /* number in the thread of the next event */
+	struct atf_segment *segment;
+	uint64_t mapped_to; /* offset in the segment's index file up to which it was asked for */
+	struct atf_segment *detail_segment;
+	struct atf_detail_place detail_place;
+	struct sonde_event events[BATCH_EVENTS];
+};
+
+static struct atf_cursor *atf_cursor_of(struct sonde_cursor *cursor)
+{
+	return (struct atf_cursor *)cursor;
+}
+
+/* The last segment whose first event (or first detail) is not behind `number`. */
+static struct atf_segment *find_segment(struct atf_thread *thread, uint64_t number, bool details)
+{
+	size_t low = 0, high = thread->segments.count;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+		const struct atf_segment *segment = &thread->segments.items[middle];
+
+		if ((details ? segment->first_detail : segment->first_event) <= number)
+			low = middle;
+		else
+			high = middle;
+	}
+	return &thread->segments.items[low];
+}
+
+struct atf_segment *atf_thread_segment(struct atf_thread *thread, uint64_t number)
+{
+	return find_segment(thread, number, false);
+}
+
+uint64_t atf_thread_time(struct atf_thread *thread, uint64_t number)
+{
+	struct atf_segment *segment = atf_thread_segment(thread, number);
+
+	return sonde_load_u64le(atf_index_at(&segment->index, number - segment->first_event));
+}
+
+enum sonde_status atf_process_function(struct atf_process *process,
+				       struct sonde_definitions *definitions, uint64_t key,
+				       uint32_t *function, struct sonde_error *err)
+{
+	enum sonde_status status = SONDE_OK;
+
+	*function = sonde_key_map_find(&process->functions, key);
+	if (*function != SONDE_NONE)
+		return SONDE_OK;
+	pthread_mutex_lock(&process->lock);
+	*function = sonde_key_map_find(&process->functions, key);
+	if (*function == SONDE_NONE) {
+		struct sonde_function unnamed = {
+			.process = process->id,
+			.module = SONDE_NONE,
+			.key = key,
+		};
+
+		status = sonde_definitions_add_function(definitions, &unnamed, function, err);
+		if (status == SONDE_OK && !sonde_key_map_add(&process->functions, key, *function))
+			status = sonde_fail_nomem(err);
+	}
+	pthread_mutex_unlock(&process->lock);
+	return status;
+}
+
+/* Turns `count` index events into events of the model. Runs once an event: keep it short. */
+static enum sonde_status decode_events(struct atf_cursor *cursor, const uint8_t *bytes,
+				       size_t count, struct sonde_error *err)
+{
+	struct atf_process *process = cursor->thread->process;
+	uint32_t first_detail = (uint32_t)cursor->segment->first_detail;
+	uint32_t track = cursor->base.track;
+	enum sonde_status status;
+
+	for (size_t i = 0; i < count; i++, bytes += ATF_EVENT_SIZE) {
+		struct sonde_event *event = &cursor->events[i];
+		uint64_t key = sonde_load_u64le(bytes + ATF_EVENT_FUNCTION);
+		uint32_t kind = sonde_load_u32le(bytes + ATF_EVENT_KIND);
+		uint32_t detail = sonde_load_u32le(bytes + ATF_EVENT_DETAIL);
+		uint32_t function = sonde_key_map_find(&process->functions, key);
+		bool known = kind - ATF_KIND_CALL <= ATF_KIND_EXCEPTION - ATF_KIND_CALL;
+
+		if (__builtin_expect(function == SONDE_NONE, 0)) {
+			status = atf_process_function(process,
+						      cursor->base.recording->definitions, key,
+						      &function, err);
+			if (status < 0)
+				return status;
+		}
+		event->time_ns = sonde_load_u64le(bytes + ATF_EVENT_TIME);
+		event->track = track;
+		event->function = function;
+		event->depth = sonde_load_u32le(bytes + ATF_EVENT_DEPTH);
+		event->kind = known ? (uint8_t)kind : SONDE_EVENT_OTHER;
+		event->flags = 0;
+		event->reserved = 0;
+		event->detail = detail == ATF_NO_LINK ? SONDE_NONE : detail + first_detail;
+		event->extra = known ? 0 : kind;
+	}
+	return SONDE_OK;
+}
+
+/* Marks those events of a batch that the manifest says are synthetic. */
+static void mark_synthetic(struct atf_cursor *cursor, size_t count)
+{
+	const struct atf_thread *thread = cursor->thread;
+	uint64_t tail_start = thread->event_count - thread->synthetic_tail;
+
+	if (cursor->position >= thread->synthetic_head && cursor->position + count <= tail_start)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		uint64_t number = cursor->position + i;
+
+		if (number < thread->synthetic_head || number >= tail_start)
+			cursor->events[i].flags = SONDE_EVENT_SYNTHETIC;
+	}
+}
+
+static void read_ahead(struct atf_cursor *cursor, uint64_t offset, size_t size)
+{
+	if (offset + size <= cursor->mapped_to)
+		return;
+	sonde_mapped_file_will_read(&cursor->segment->index.file.map, offset, READ_AHEAD);
+	cursor->mapped_to = offset + READ_AHEAD;
+}
+
+static enum sonde_status atf_cursor_next(struct sonde_cursor *base, struct sonde_batch *batch,
+					 struct sonde_error *err)
+{
+	struct atf_cursor *cursor = atf_cursor_of(base);
+	struct atf_thread *thread = cursor->thread;
+	uint64_t number, offset;
+	size_t count;
+	enum sonde_status status;
+
+	if (cursor->position >= thread->event_count)
+		return SONDE_END;
+	if (!cursor->segment ||
+	    cursor->position - cursor->segment->first_event >= cursor->segment->index.count) {
+		cursor->segment = atf_thread_segment(thread, cursor->position);
+		cursor->mapped_to = 0;
+	}
+	number = cursor->position - cursor->segment->first_event;
+	count = BATCH_EVENTS;
+	if (count > cursor->segment->index.count - number)
+		count = (size_t)(cursor->segment->index.count - number);
+	offset = atf_index_offset(&cursor->segment->index, number);
+	read_ahead(cursor, offset, count * ATF_EVENT_SIZE);
+	status = decode_events(cursor, atf_index_at(&cursor->segment->index, number), count, err);
+	if (status < 0)
+		return status;
+	mark_synthetic(cursor, count);
+	*batch = (struct sonde_batch){
+		.events = cursor->events,
+		.count = count,
+		.first_index = cursor->position,
+		.details = base,
+	};
+	cursor->position += count;
+	return SONDE_OK;
+}
+
+static void atf_cursor_seek_index(struct sonde_cursor *base, uint64_t index)
+{
+	struct atf_cursor *cursor = atf_cursor_of(base);
+
+	cursor->position = index;
+	cursor->segment = NULL;
+}
+
+static void atf_cursor_seek_time(struct sonde_cursor *base, uint64_t time_ns)
+{
+	struct atf_thread *thread = atf_cursor_of(base)->thread;
+	uint64_t low = 0, high = thread->event_count;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (atf_thread_time(thread, middle) < time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	atf_cursor_seek_index(base, low);
+}
+
+static uint64_t atf_cursor_position(const struct sonde_cursor *base)
+{
+	const struct atf_cursor *cursor = (const struct atf_cursor *)base;
+
+	if (cursor->position > cursor->thread->event_count)
+		return cursor->thread->event_count;
+	return cursor->position;
+}
+
+/* Registers and stack of a function payload; false where the payload is too short for them. */
+static bool decode_payload(const struct atf_segment *segment, const uint8_t *payload, size_t size,
+			   struct sonde_detail *detail)
+{
+	size_t stack_size;
+
+	if (size < ATF_PAYLOAD_SIZE)
+		return false;
+	stack_size = sonde_load_u16le(payload + ATF_PAYLOAD_STACK_SIZE);
+	if (stack_size > size - ATF_PAYLOAD_SIZE)
+		return false;
+	detail->kind = SONDE_DETAIL_REGISTERS;
+	detail->registers.arch = (enum sonde_arch)segment->detail.header.arch;
+	detail->registers.flags = sonde_load_u16le(payload + ATF_PAYLOAD_FLAGS);
+	for (int i = 0; i < SONDE_REGISTER_COUNT; i++)
+		detail->registers.values[i] =
+			sonde_load_u64le(payload + ATF_PAYLOAD_REGISTERS + 8 * i);
+	detail->stack = payload + ATF_PAYLOAD_SIZE;
+	detail->stack_size = stack_size;
+	detail->bytes = detail->stack + stack_size;
+	detail->size = size - ATF_PAYLOAD_SIZE - stack_size;
+	return true;
+}
+
+enum sonde_status atf_detail_decode(const struct atf_segment *segment, uint64_t offset,
+				    struct atf_process *process,
+				    struct sonde_definitions *definitions,
+				    struct sonde_detail *detail, struct sonde_error *err)
+{
+	const uint8_t *payload;
+	struct atf_detail_record record;
+	enum sonde_status status;
+	size_t size;
+
+	status = atf_detail_record_at(&segment->detail, offset, &record, err);
+	if (status < 0)
+		return status;
+	payload = segment->detail.file.map.data + offset + ATF_DETAIL_RECORD_SIZE;
+	size = record.total_length - ATF_DETAIL_RECORD_SIZE;
+	*detail = (struct sonde_detail){
+		.kind = SONDE_DETAIL_OPAQUE,
+		.type = record.event_type,
+		.flags = record.flags,
+		.function = SONDE_NONE,
+		.event = UINT64_MAX,
+		.time_ns = record.timestamp,
+		.bytes = payload,
+		.size = size,
+	};
+	if (record.index_seq < segment->index.count)
+		detail->event = segment->first_event + record.index_seq;
+	if (record.event_type != ATF_DETAIL_TYPE_CALL &&
+	    record.event_type != ATF_DETAIL_TYPE_RETURN)
+		return SONDE_OK;
+	if (!decode_payload(segment, payload, size, detail))
+		return SONDE_OK;
+	return atf_process_function(process, definitions, sonde_load_u64le(payload),
+				    &detail->function, err);
+}
+
+static enum sonde_status atf_cursor_detail(struct sonde_cursor *base, uint64_t number,
+					   struct sonde_detail *detail, struct sonde_error *err)
+{
+	struct atf_cursor *cursor = atf_cursor_of(base);
+	struct atf_thread *thread = cursor->thread;
+	struct atf_segment *segment = find_segment(thread, number, true);
+	enum sonde_status status;
+
+	if (number >= thread->detail_count || !segment->has_detail)
+		return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
+				  "detail %llu does not exist: this thread has %llu",
+				  (unsigned long long)number,
+				  (unsigned long long)thread->detail_count);
+	if (segment != cursor->detail_segment) {
+		cursor->detail_segment = segment;
+		cursor->detail_place = (struct atf_detail_place){ 0 };
+	}
+	status = atf_detail_seek(&segment->detail, &cursor->detail_place,
+				 number - segment->first_detail, err);
+	if (status < 0)
+		return status;
+	return atf_detail_decode(segment, cursor->detail_place.offset, thread->process,
+				 base->recording->definitions, detail, err);
+}
+
+static void atf_cursor_free(struct sonde_cursor *base)
+{
+	free(base);
+}
+
+static const struct sonde_cursor_ops atf_cursor_ops = {
+	.next = atf_cursor_next,
+	.seek_index = atf_cursor_seek_index,
+	.seek_time = atf_cursor_seek_time,
+	.position = atf_cursor_position,
+	.detail = atf_cursor_detail,
+	.free = atf_cursor_free,
+};
+
+enum sonde_status atf_cursor_open(struct sonde_recording *recording, uint32_t track,
+				  struct sonde_cursor **cursor, struct sonde_error *err)
+{
+	struct atf_session *session = recording->data;
+	struct atf_cursor *made = malloc(sizeof(*made));
+
+	if (!made)
+		return sonde_fail_nomem(err);
+	made->base.ops = &atf_cursor_ops;
+	made->thread = &session->threads.items[track];
+	made->position = 0;
+	made->segment = NULL;
+	made->mapped_to = 0;
+	made->detail_segment = NULL;
+	made->detail_place = (struct atf_detail_place){ 0 };
+	*cursor = &made->base;
+	return SONDE_OK;
+}

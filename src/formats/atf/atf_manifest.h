@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * manifest.json of a pid folder. Modules and symbols go straight into the definitions, which may
+ * be many; what concerns threads and the session is kept here. Keys that nobody knows become
+ * attributes of what they stand beside, and are written back as they were.
+ */
+#ifndef SONDE_ATF_MANIFEST_H
+#define SONDE_ATF_MANIFEST_H
+
+#include <stdbool.h>
+
+#include <sonde/definitions.h>
+#include <sonde/diagnostics.h>
+
+#include "base/buffer.h"
+#include "base/map.h"
+#include "base/vec.h"
+
+#define ATF_MANIFEST_NAME "manifest.json"
+#define ATF_MANIFEST_VERSION "2.1"
+
+/* A key that is not ours, until its owner has an id: both are string ids. */
+struct atf_extra {
+	uint32_t name;
+	uint32_t value; /* JSON text */
+};
+
+struct atf_extras {
+	struct atf_extra *items;
+	size_t count, capacity;
+};
+
+struct atf_manifest_thread {
+	uint32_t id;
+	bool has_detail;
+	uint32_t name;		 /* string id */
+	uint64_t os_id;		 /* UINT64_MAX: unknown */
+	uint64_t dropped_events;
+	uint64_t synthetic_head; /* so many events at the start, and at the end, are synthetic */
+	uint64_t synthetic_tail;
+	struct atf_extras extras;
+};
+
+struct atf_manifest_anchor {
+	uint64_t clock_ns;
+	uint64_t realtime_ns;
+};
+
+struct atf_manifest {
+	bool present;
+	char *path;
+	SONDE_VEC(struct atf_manifest_thread) threads;
+	struct sonde_key_map thread_ids; /* id -> number in threads */
+	bool has_times;
+	uint64_t time_start_ns, time_end_ns;
+	bool has_clock;
+	uint32_t clock_type;
+	uint32_t pid;	       /* SONDE_NONE: unknown */
+	uint32_t process_name; /* string id */
+	uint32_t symbol_count;
+	SONDE_VEC(struct atf_manifest_anchor) anchors;
+	struct atf_extras extras;
+};
+
+/*
+ * Reads the manifest of a folder. One that is missing or damaged is a finding, and what was read
+ * before the damage counts. Modules and functions are added for `process`; `functions` maps a
+ * function_id to its function id, and functions that it has already are passed over.
+ */
+enum sonde_status atf_manifest_read(struct atf_manifest *manifest, const char *folder,
+				    uint32_t process, struct sonde_definitions *definitions,
+				    struct sonde_key_map *functions,
+				    struct sonde_diagnostics *diagnostics,
+				    struct sonde_error *err);
+void atf_manifest_release(struct atf_manifest *manifest);
+
+/* Makes the unknown keys beside a definition its attributes. */
+enum sonde_status atf_extras_define(const struct atf_extras *extras,
+				    struct sonde_definitions *definitions, enum sonde_owner owner,
+				    uint32_t owner_id, struct sonde_error *err);
+
+/* Whether a manifest uses this key itself, so that no attribute of that name can stand there. */
+bool atf_manifest_has_key(enum sonde_owner owner, const char *name);
+
+/* The entry of a thread, or NULL. */
+const struct atf_manifest_thread *atf_manifest_thread(const struct atf_manifest *manifest,
+						      uint32_t id);
+
+#endif

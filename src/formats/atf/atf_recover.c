@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Recovery: reads what can be read of a damaged session and writes it as a new, finished one. The
+ * reader has already decided what survives; what is left to do here is to mend links between
+ * events and details, and to keep the details whose event is gone.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/pool.h"
+#include "formats/atf/atf_check.h"
+#include "formats/atf/atf_findings.h"
+#include "formats/atf/atf_session.h"
+#include "formats/atf/atf_write.h"
+
+struct recovery {
+	struct sonde_recording *recording;
+	struct atf_session *session;
+	struct sonde_sink *sink;
+	struct sonde_meter meter;
+	struct sonde_recover_result *result;
+	/* the thread at hand */
+	struct sonde_cursor *cursor;
+	uint8_t *carried;	    /* a bit per detail: it went along with an event */
+	uint64_t next_detail;	    /* details before it were looked at for claims */
+	uint64_t claim;		    /* the detail that claims `claimed_event` */
+	uint64_t claimed_event;
+	struct sonde_event *events; /* a batch with mended links */
+	size_t events_capacity;
+};
+
+static bool is_carried(const struct recovery *recovery, uint64_t detail)
+{
+	return recovery->carried[detail / 8] >> detail % 8 & 1;
+}
+
+/* Whether a detail's link back is borne out: the event it names has its time. */
+static bool is_corroborated(struct atf_thread *thread, const struct sonde_detail *detail)
+{
+	return detail->event != UINT64_MAX &&
+	       atf_thread_time(thread, detail->event) == detail->time_ns;
+}
+
+/*
+ * Moves on to the next detail whose link back is borne out and leads to event `number` or behind
+ * it; `claimed_event` is UINT64_MAX when there is none.
+ */
+static enum sonde_status advance_claim(struct recovery *recovery, struct atf_thread *thread,
+				       uint64_t number, struct sonde_error *err)
+{
+	struct sonde_detail detail;
+	enum sonde_status status;
+
+	while (recovery->claimed_event == UINT64_MAX || recovery->claimed_event < number) {
+		recovery->claimed_event = UINT64_MAX;
+		if (recovery->next_detail >= thread->detail_count)
+			break;
+		recovery->claim = recovery->next_detail++;
+		status = sonde_cursor_detail(recovery->cursor, recovery->claim, &detail, err);
+		if (status == SONDE_NOMEM)
+			return status;
+		if (status < 0)
+			break;
+		if (is_corroborated(thread, &detail))
+			recovery->claimed_event = detail.event;
+	}
+	return SONDE_OK;
+}
+
+/*
+ * The detail of an event: where the links of both agree, that one; else the detail that claims
+ * this event and has its time; else the one the event names, unless that has a better event.
+ */
+static enum sonde_status choose_detail(struct recovery *recovery, struct atf_thread *thread,
+				       struct sonde_event *event, uint64_t number,
+				       struct sonde_error *err)
+{
+	bool linked = event->detail != SONDE_NONE;
+	struct sonde_detail detail;
+	enum sonde_status status = SONDE_OK;
+
+	if (linked) {
+		status = sonde_cursor_detail(recovery->cursor, event->detail, &detail, err);
+		if (status == SONDE_NOMEM)
+			return status;
+		if (status == SONDE_OK && detail.event == number)
+			return SONDE_OK;
+	}
+	if (recovery->claimed_event == number)
+		event->detail = (uint32_t)recovery->claim;
+	else if (!linked)
+		return SONDE_OK;
+	else if (status < 0 || is_corroborated(thread, &detail))
+		event->detail = SONDE_NONE;
+	recovery->result->guesses++;
+	return SONDE_OK;
+}
+
+static enum sonde_status mend_link(struct recovery *recovery, struct atf_thread *thread,
+				   struct sonde_event *event, uint64_t number,
+				   struct sonde_error *err)
+{
+	enum sonde_status status = advance_claim(recovery, thread, number, err);
+
+	if (status == SONDE_OK)
+		status = choose_detail(recovery, thread, event, number, err);
+	if (status < 0 || event->detail == SONDE_NONE)
+		return status;
+	if (is_carried(recovery, event->detail)) {
+		event->detail = SONDE_NONE;
+		return SONDE_OK;
+	}
+	recovery->carried[event->detail / 8] |= (uint8_t)(1u << event->detail % 8);
+	recovery->result->details_kept++;
+	return SONDE_OK;
+}
+
+static enum sonde_status recover_batch(struct recovery *recovery, struct atf_thread *thread,
+				       uint32_t track, struct sonde_batch *batch,
+				       struct sonde_error *err)
+{
+	enum sonde_status status = SONDE_OK;
+
+	if (batch->count > recovery->events_capacity) {
+		struct sonde_event *larger =
+			realloc(recovery->events, batch->count * sizeof(*larger));
+
+		if (!larger)
+			return sonde_fail_nomem(err);
+		recovery->events = larger;
+		recovery->events_capacity = batch->count;
+	}
+	memcpy(recovery->events, batch->events, batch->count * sizeof(*batch->events));
+	for (size_t i = 0; i < batch->count && status == SONDE_OK; i++)
+		status = mend_link(recovery, thread, &recovery->events[i], batch->first_index + i,
+				   err);
+	if (status < 0)
+		return status;
+	batch->events = recovery->events;
+	recovery->result->events_kept += batch->count;
+	status = recovery->sink->ops->events(recovery->sink, track, batch, err);
+	return status < 0 ? status : sonde_meter_add(&recovery->meter, batch->count, err);
+}
+
+/* The details that no event took along, behind the others. */
+static enum sonde_status recover_unlinked(struct recovery *recovery, struct atf_thread *thread,
+					  uint32_t track, struct sonde_error *err)
+{
+	enum sonde_status status = SONDE_OK;
+	struct sonde_detail detail;
+
+	for (uint64_t number = 0; number < thread->detail_count && status == SONDE_OK; number++) {
+		if (is_carried(recovery, number))
+			continue;
+		status = sonde_cursor_detail(recovery->cursor, number, &detail, err);
+		if (status == SONDE_CORRUPT || status == SONDE_ARGUMENT)
+			return SONDE_OK; /* nothing behind a damaged record can be found */
+		if (status == SONDE_OK)
+			status = atf_writer_add_unlinked(recovery->sink, track, &detail, err);
+		recovery->result->details_unlinked++;
+		recovery->result->details_kept++;
+	}
+	return status;
+}
+
+static enum sonde_status recover_thread(struct recovery *recovery, uint32_t track,
+					struct sonde_error *err)
+{
+	struct atf_thread *thread = &recovery->session->threads.items[track];
+	struct sonde_batch batch;
+	enum sonde_status status;
+
+	recovery->next_detail = 0;
+	recovery->claimed_event = UINT64_MAX;
+	recovery->carried = calloc(thread->detail_count / 8 + 1, 1);
+	if (!recovery->carried)
+		return sonde_fail_nomem(err);
+	status = sonde_cursor_open(recovery->recording, track, &recovery->cursor, err);
+	while (status == SONDE_OK) {
+		status = sonde_cursor_next(recovery->cursor, &batch, err);
+		if (status == SONDE_OK)
+			status = recover_batch(recovery, thread, track, &batch, err);
+	}
+	if (status == SONDE_END)
+		status = recover_unlinked(recovery, thread, track, err);
+	if (status == SONDE_OK)
+		status = recovery->sink->ops->track_end(recovery->sink, track, err);
+	for (size_t i = 0; i < thread->segments.count; i++)
+		recovery->result->bytes_dropped +=
+			thread->segments.items[i].index.file.dropped_bytes +
+			thread->segments.items[i].detail.file.dropped_bytes;
+	recovery->result->tracks_kept++;
+	sonde_cursor_free(recovery->cursor);
+	recovery->cursor = NULL;
+	free(recovery->carried);
+	recovery->carried = NULL;
+	return status;
+}
+
+/* Everything, through the writer. */
+static enum sonde_status recover_session(struct recovery *recovery, struct sonde_error *err)
+{
+	const struct atf_session *session = recovery->session;
+	struct sonde_sink *sink = recovery->sink;
+	enum sonde_status status;
+
+	recovery->meter.total = sonde_recording_event_count(recovery->recording);
+	for (size_t i = 0; i < session->processes.count; i++) {
+		const struct atf_process *process = session->processes.items[i];
+
+		recovery->result->tracks_lost += process->threads_lost;
+		recovery->result->guesses += !process->parts.items[0].manifest.present;
+	}
+	status = sink->ops->begin(sink, recovery->recording->definitions, err);
+	for (uint32_t i = 0; i < session->threads.count && status == SONDE_OK; i++)
+		status = recover_thread(recovery, i, err);
+	return status < 0 ? status : sink->ops->finish(sink, err);
+}
+
+enum sonde_status atf_recover(const char *path, const char *output,
+			      const struct sonde_recover_options *options,
+			      struct sonde_diagnostics *diagnostics,
+			      struct sonde_recover_result *result, struct sonde_error *err)
+{
+	struct sonde_create_options create = { .replace = options->replace };
+	struct recovery recovery = {
+		.recording = sonde_recording_new(&sonde_format_atf, path),
+		.meter = { .progress = options->progress },
+		.result = result,
+	};
+	enum sonde_status status;
+
+	*result = (struct sonde_recover_result){ 0 };
+	if (!recovery.recording)
+		return sonde_fail_nomem(err);
+	status = atf_open(recovery.recording, err);
+	sonde_diagnostics_append(diagnostics, recovery.recording->diagnostics);
+	if (status == SONDE_OK)
+		status = atf_create(output, &create, &recovery.sink, err);
+	if (status == SONDE_OK) {
+		recovery.session = recovery.recording->data;
+		status = recover_session(&recovery, err);
+	}
+	sonde_sink_free(recovery.sink);
+	sonde_recording_close(recovery.recording);
+	free(recovery.events);
+	return status;
+}

@@ -1,0 +1,725 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writes ATF sessions. Each track is two files with a placeholder header, the records, a footer,
+ * and last of all the real header, so that a reader of a half-written session sees a crash and
+ * not a lie. The session appears under its name when it is whole. Manifests are written in
+ * atf_manifest_write.c.
+ */
+#include "formats/atf/atf_write.h"
+
+#include <ctype.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/crc.h"
+#include "base/map.h"
+#include "formats/atf/atf_layout.h"
+#include "formats/atf/atf_session.h"
+
+/* The files of one part of a thread while they are open. */
+struct atf_part_writer {
+	char *folder;
+	struct sonde_output index, detail;
+	bool has_detail;
+	struct atf_index_header header; /* what the final one will be, apart from the counts */
+	struct atf_index_footer footer;
+	struct atf_detail_header detail_header;
+	struct atf_detail_footer detail_footer;
+	uint32_t linked_first, linked_last; /* index numbers; first > last: none yet */
+};
+
+/* Encoded events before they go to the checksum and the file. */
+#define CHUNK_EVENTS 1024
+
+static struct atf_writer *atf_writer_of(struct sonde_sink *sink)
+{
+	return (struct atf_writer *)sink;
+}
+
+uint32_t atf_module_key(const struct sonde_definitions *definitions,
+			const struct sonde_module *module)
+{
+	uint32_t hash = 2166136261u;
+
+	if (module->key != SONDE_NO_KEY)
+		return (uint32_t)module->key;
+	for (const char *c = sonde_definitions_string(definitions, module->path); *c; c++)
+		hash = (hash ^ (uint8_t)tolower((unsigned char)*c)) * 16777619u;
+	return hash;
+}
+
+/* The first free function_id of a module, for a function that brought none. */
+static uint64_t invent_key(struct atf_writer *writer, const struct sonde_function *function)
+{
+	const struct sonde_module *module =
+		sonde_definitions_module(writer->definitions, function->module);
+	uint64_t high = module ? (uint64_t)atf_module_key(writer->definitions, module) << 32 : 0;
+	uint64_t index = sonde_table_count(&writer->keys) + 1;
+
+	while (sonde_key_map_find(&writer->used_keys, high | index) != UINT32_MAX)
+		index++;
+	return high | index;
+}
+
+/* Extends the table of keys up to and including `function`. Under the lock, or alone. */
+static enum sonde_status extend_keys(struct atf_writer *writer, uint32_t function,
+				     struct sonde_error *err)
+{
+	for (uint32_t id = sonde_table_count(&writer->keys); id <= function; id++) {
+		const struct sonde_function *definition =
+			sonde_definitions_function(writer->definitions, id);
+		uint64_t key;
+
+		if (!definition)
+			return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
+					  "an event names function %u, which is not defined", id);
+		key = definition->key;
+		if (key == SONDE_NO_KEY)
+			key = invent_key(writer, definition);
+		if (sonde_key_map_find(&writer->used_keys, key) == UINT32_MAX &&
+		    !sonde_key_map_add(&writer->used_keys, key, id))
+			return sonde_fail_nomem(err);
+		if (sonde_table_add(&writer->keys, &key) == SONDE_NONE)
+			return sonde_fail_nomem(err);
+	}
+	return SONDE_OK;
+}
+
+enum sonde_status atf_writer_function_key(struct atf_writer *writer, uint32_t function,
+					  uint64_t *key, struct sonde_error *err)
+{
+	const uint64_t *known = sonde_table_at(&writer->keys, function);
+	enum sonde_status status = SONDE_OK;
+
+	if (!known) {
+		pthread_mutex_lock(&writer->lock);
+		status = extend_keys(writer, function, err);
+		pthread_mutex_unlock(&writer->lock);
+		if (status < 0)
+			return status;
+		known = sonde_table_at(&writer->keys, function);
+	}
+	*key = *known;
+	return status;
+}
+
+/* "pid_12", or "pid_unknown"; with a number behind it where an earlier process has that name. */
+static char *process_folder(struct atf_writer *writer, uint32_t id)
+{
+	const struct sonde_process *process = sonde_definitions_process(writer->definitions, id);
+	char name[48], base[32] = ATF_PID_PREFIX "unknown";
+	unsigned int same = 1;
+
+	if (writer->process_count == 1)
+		return strdup(writer->staged.work);
+	if (process->os_id != SONDE_NONE)
+		snprintf(base, sizeof(base), ATF_PID_PREFIX "%u", process->os_id);
+	for (uint32_t i = 0; i < id; i++)
+		same += sonde_definitions_process(writer->definitions, i)->os_id == process->os_id;
+	if (same > 1)
+		snprintf(name, sizeof(name), "%s_%u", base, same);
+	else
+		snprintf(name, sizeof(name), "%s", base);
+	return sonde_path_join(writer->staged.work, name);
+}
+
+static enum sonde_status create_process_folders(struct atf_writer *writer, struct sonde_error *err)
+{
+	writer->process_count = sonde_definitions_process_count(writer->definitions);
+	writer->folders = calloc(writer->process_count + 1, sizeof(*writer->folders));
+	if (!writer->folders)
+		return sonde_fail_nomem(err);
+	for (uint32_t i = 0; i < writer->process_count; i++) {
+		enum sonde_status status = SONDE_OK;
+
+		writer->folders[i] = process_folder(writer, i);
+		if (!writer->folders[i])
+			return sonde_fail_nomem(err);
+		if (writer->process_count > 1)
+			status = sonde_folder_create(writer->folders[i], err);
+		if (status < 0)
+			return status;
+	}
+	return SONDE_OK;
+}
+
+/* Gives each track a thread folder of its own: its slot, or where that is taken the next free. */
+static enum sonde_status assign_slots(struct atf_writer *writer, struct sonde_error *err)
+{
+	struct sonde_key_map taken = { 0 };
+	enum sonde_status status = SONDE_OK;
+
+	writer->track_count = sonde_definitions_track_count(writer->definitions);
+	writer->tracks = calloc(writer->track_count + 1, sizeof(*writer->tracks));
+	if (!writer->tracks)
+		return sonde_fail_nomem(err);
+	for (uint32_t i = 0; i < writer->track_count; i++) {
+		struct atf_track_writer *track = &writer->tracks[i];
+		uint64_t key;
+
+		track->track = sonde_definitions_track(writer->definitions, i);
+		track->process = track->track->process;
+		track->slot = track->track->slot;
+		key = (uint64_t)track->process << 32 | track->slot;
+		while (sonde_key_map_find(&taken, key) != UINT32_MAX)
+			key = (uint64_t)track->process << 32 | ++track->slot;
+		if (track->process >= writer->process_count)
+			status = sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
+					    "track %u is of process %u, which is not defined", i,
+					    track->process);
+		else if (!sonde_key_map_add(&taken, key, i))
+			status = sonde_fail_nomem(err);
+		if (status < 0)
+			break;
+	}
+	sonde_key_map_release(&taken);
+	return status;
+}
+
+static enum sonde_status atf_writer_begin(struct sonde_sink *sink,
+					  const struct sonde_definitions *definitions,
+					  struct sonde_error *err)
+{
+	struct atf_writer *writer = atf_writer_of(sink);
+	uint32_t functions = sonde_definitions_function_count(definitions);
+	enum sonde_status status;
+
+	writer->definitions = definitions;
+	status = create_process_folders(writer, err);
+	if (status == SONDE_OK)
+		status = assign_slots(writer, err);
+	if (status == SONDE_OK && functions)
+		status = extend_keys(writer, functions - 1, err);
+	return status;
+}
+
+/* The folder of a part of a process; part 0 is the pid folder itself. malloc'd. */
+static char *part_folder(const struct atf_writer *writer, uint32_t process, uint32_t part)
+{
+	char name[32];
+
+	if (part == 0)
+		return strdup(writer->folders[process]);
+	snprintf(name, sizeof(name), ATF_PART_PREFIX "%u", part + 1);
+	return sonde_path_join(writer->folders[process], name);
+}
+
+/* Makes the folder of a part unless another track did. */
+static enum sonde_status create_part_folder(struct atf_writer *writer, const char *folder,
+					    struct sonde_error *err)
+{
+	enum sonde_status status = SONDE_OK;
+
+	pthread_mutex_lock(&writer->lock);
+	if (sonde_path_kind(folder) == SONDE_PATH_ABSENT)
+		status = sonde_folder_create(folder, err);
+	pthread_mutex_unlock(&writer->lock);
+	return status;
+}
+
+static enum sonde_status open_lane(struct sonde_output *output, const char *folder,
+				   const char *name, const uint8_t *header,
+				   struct sonde_error *err)
+{
+	char *path = sonde_path_join(folder, name);
+	enum sonde_status status;
+
+	if (!path)
+		return sonde_fail_nomem(err);
+	status = sonde_output_open(output, path, err);
+	free(path);
+	if (status == SONDE_OK)
+		status = sonde_output_write(output, header, ATF_HEADER_SIZE, err);
+	return status;
+}
+
+/* Opens index.atf of a part under its placeholder header. */
+static enum sonde_status open_part_files(struct atf_writer *writer,
+					 struct atf_track_writer *track,
+					 struct atf_part_writer *part, struct sonde_error *err)
+{
+	const struct sonde_process *process =
+		sonde_definitions_process(writer->definitions, track->process);
+	const struct sonde_clock *clock =
+		sonde_definitions_clock(writer->definitions, process->clock);
+	uint8_t bytes[ATF_HEADER_SIZE];
+	enum sonde_status status;
+
+	part->header = (struct atf_index_header){
+		.endian = ATF_LITTLE_ENDIAN,
+		.version = ATF_VERSION,
+		.arch = (uint8_t)process->arch,
+		.os = (uint8_t)process->os,
+		.thread_id = track->slot,
+		.clock_type = clock ? (uint8_t)clock->kind : 0,
+		.event_size = ATF_EVENT_SIZE,
+		.events_offset = ATF_HEADER_SIZE,
+		.footer_offset = ATF_HEADER_SIZE,
+	};
+	status = sonde_folder_create(part->folder, err);
+	if (status < 0)
+		return status;
+	atf_index_header_encode(&part->header, bytes);
+	return open_lane(&part->index, part->folder, ATF_INDEX_NAME, bytes, err);
+}
+
+static void part_writer_free(struct atf_part_writer *part)
+{
+	if (!part)
+		return;
+	sonde_output_release(&part->index);
+	sonde_output_release(&part->detail);
+	free(part->folder);
+	free(part);
+}
+
+/* Starts the next part of a track: part 0 at first, another when a file is full. */
+static enum sonde_status begin_part(struct atf_writer *writer, struct atf_track_writer *track,
+				    struct sonde_error *err)
+{
+	struct atf_part_writer *part = calloc(1, sizeof(*part));
+	struct atf_written *written = sonde_vec_push(&track->parts);
+	char name[32], *folder = NULL;
+	enum sonde_status status;
+
+	if (!part || !written)
+		goto nomem;
+	*written = (struct atf_written){ 0 };
+	part->index.fd = part->detail.fd = -1;
+	part->linked_first = UINT32_MAX;
+	folder = part_folder(writer, track->process, (uint32_t)track->parts.count - 1);
+	snprintf(name, sizeof(name), ATF_THREAD_PREFIX "%u", track->slot);
+	part->folder = folder ? sonde_path_join(folder, name) : NULL;
+	if (!part->folder)
+		goto nomem;
+	track->open = part;
+	status = create_part_folder(writer, folder, err);
+	free(folder);
+	return status < 0 ? status : open_part_files(writer, track, part, err);
+nomem:
+	free(folder);
+	part_writer_free(part);
+	return sonde_fail_nomem(err);
+}
+
+/* Opens detail.atf at the first detail of a part. */
+static enum sonde_status begin_detail(struct atf_track_writer *track, struct sonde_error *err)
+{
+	struct atf_part_writer *part = track->open;
+	uint8_t bytes[ATF_HEADER_SIZE];
+
+	part->detail_header = (struct atf_detail_header){
+		.endian = ATF_LITTLE_ENDIAN,
+		.version = ATF_VERSION,
+		.arch = part->header.arch,
+		.os = part->header.os,
+		.thread_id = track->slot,
+		.events_offset = ATF_HEADER_SIZE,
+	};
+	part->has_detail = true;
+	atf_detail_header_encode(&part->detail_header, bytes);
+	return open_lane(&part->detail, part->folder, ATF_DETAIL_NAME, bytes, err);
+}
+
+static enum sonde_status write_detail_bytes(struct atf_part_writer *part, const void *bytes,
+					    size_t size, struct sonde_error *err)
+{
+	part->detail_footer.checksum = sonde_crc32(part->detail_footer.checksum, bytes, size);
+	part->detail_footer.bytes_length += size;
+	return sonde_output_write(&part->detail, bytes, size, err);
+}
+
+/* The fixed part of a function payload. */
+static enum sonde_status encode_payload(struct atf_writer *writer,
+					const struct sonde_detail *detail,
+					uint8_t bytes[ATF_PAYLOAD_SIZE], struct sonde_error *err)
+{
+	uint64_t key = 0;
+	enum sonde_status status = SONDE_OK;
+
+	if (detail->function != SONDE_NONE)
+		status = atf_writer_function_key(writer, detail->function, &key, err);
+	sonde_store_u64le(bytes, key);
+	for (int i = 0; i < SONDE_REGISTER_COUNT; i++)
+		sonde_store_u64le(bytes + ATF_PAYLOAD_REGISTERS + 8 * i,
+				  detail->registers.values[i]);
+	sonde_store_u16le(bytes + ATF_PAYLOAD_STACK_SIZE, (uint16_t)detail->stack_size);
+	sonde_store_u16le(bytes + ATF_PAYLOAD_FLAGS, detail->registers.flags);
+	return status;
+}
+
+/* Writes one detail record with a link back to `index_seq`. */
+static enum sonde_status write_detail(struct atf_writer *writer, struct atf_track_writer *track,
+				      const struct sonde_detail *detail, uint32_t index_seq,
+				      struct sonde_error *err)
+{
+	uint8_t bytes[ATF_DETAIL_RECORD_SIZE + ATF_PAYLOAD_SIZE];
+	bool registers = detail->kind == SONDE_DETAIL_REGISTERS;
+	size_t fixed = ATF_DETAIL_RECORD_SIZE + (registers ? ATF_PAYLOAD_SIZE : 0);
+	size_t stack_size = registers ? detail->stack_size : 0;
+	struct atf_detail_record record = {
+		.total_length = (uint32_t)(fixed + stack_size + detail->size),
+		.event_type = detail->type,
+		.flags = detail->flags,
+		.index_seq = index_seq,
+		.thread_id = track->slot,
+		.timestamp = detail->time_ns,
+	};
+	struct atf_part_writer *part = track->open;
+	struct atf_detail_footer *footer = &part->detail_footer;
+	enum sonde_status status = SONDE_OK;
+
+	if (!part->has_detail)
+		status = begin_detail(track, err);
+	if (status == SONDE_OK && registers)
+		status = encode_payload(writer, detail, bytes + ATF_DETAIL_RECORD_SIZE, err);
+	if (status < 0)
+		return status;
+	if (footer->event_count++ == 0)
+		footer->time_start_ns = detail->time_ns;
+	footer->time_end_ns = detail->time_ns;
+	atf_detail_record_encode(&record, bytes);
+	status = write_detail_bytes(part, bytes, fixed, err);
+	if (status == SONDE_OK && stack_size)
+		status = write_detail_bytes(part, detail->stack, stack_size, err);
+	if (status == SONDE_OK && detail->size)
+		status = write_detail_bytes(part, detail->bytes, detail->size, err);
+	return status;
+}
+
+/*
+ * Writes the detail of an event where it has one, and gives its number. One that the source
+ * cannot read any more is counted as lost, and the event stays.
+ */
+static enum sonde_status carry_detail(struct atf_writer *writer, struct atf_track_writer *track,
+				      const struct sonde_batch *batch,
+				      const struct sonde_event *event, uint32_t index_seq,
+				      uint32_t *detail_seq, struct sonde_error *err)
+{
+	struct atf_part_writer *part = track->open;
+	struct sonde_detail detail;
+	enum sonde_status status = sonde_batch_detail(batch, event, &detail, err);
+
+	*detail_seq = ATF_NO_LINK;
+	if (status == SONDE_END)
+		return SONDE_OK;
+	if (status == SONDE_CORRUPT || status == SONDE_TRUNCATED || status == SONDE_ARGUMENT)
+		return sonde_loss_add(writer->loss, "details",
+				      "the source links to details it does not have, or that are damaged",
+				      1, err);
+	if (status < 0)
+		return status;
+	*detail_seq = (uint32_t)part->detail_footer.event_count;
+	if (part->linked_first == UINT32_MAX)
+		part->linked_first = index_seq;
+	part->linked_last = index_seq;
+	return write_detail(writer, track, &detail, index_seq, err);
+}
+
+/* The number an event's kind has in the file; 0 where it has none. */
+static uint32_t file_kind(const struct sonde_event *event)
+{
+	switch (event->kind) {
+	case SONDE_EVENT_CALL:
+		return ATF_KIND_CALL;
+	case SONDE_EVENT_RETURN:
+		return ATF_KIND_RETURN;
+	case SONDE_EVENT_EXCEPTION:
+		return ATF_KIND_EXCEPTION;
+	case SONDE_EVENT_OTHER:
+		return event->extra;
+	default:
+		return 0;
+	}
+}
+
+/* Keeps count of synthetic events: those at the start, and those at the end so far. */
+static void note_synthetic(struct atf_track_writer *track, const struct sonde_event *event)
+{
+	if (!(event->flags & SONDE_EVENT_SYNTHETIC))
+		track->synthetic_tail = 0;
+	else if (track->synthetic_head == track->event_count)
+		track->synthetic_head++;
+	else
+		track->synthetic_tail++;
+}
+
+static void note_time(struct atf_track_writer *track, uint64_t time_ns)
+{
+	if (track->event_count == 0 || time_ns < track->time_min_ns)
+		track->time_min_ns = time_ns;
+	if (time_ns > track->time_max_ns)
+		track->time_max_ns = time_ns;
+}
+
+static enum sonde_status flush_chunk(struct atf_part_writer *part, const uint8_t *chunk,
+				     size_t size, struct sonde_error *err)
+{
+	part->footer.checksum = sonde_crc32(part->footer.checksum, chunk, size);
+	part->footer.bytes_written += size;
+	return sonde_output_write(&part->index, chunk, size, err);
+}
+
+/* Encodes one event behind the others of a chunk. */
+static enum sonde_status encode_event(struct atf_writer *writer, struct atf_track_writer *track,
+				      const struct sonde_batch *batch,
+				      const struct sonde_event *event, uint8_t *bytes,
+				      struct sonde_error *err)
+{
+	struct atf_part_writer *part = track->open;
+	struct atf_index_event record = {
+		.timestamp_ns = event->time_ns,
+		.thread_id = track->slot,
+		.event_kind = file_kind(event),
+		.call_depth = event->depth,
+		.detail_seq = ATF_NO_LINK,
+	};
+	enum sonde_status status =
+		atf_writer_function_key(writer, event->function, &record.function_id, err);
+
+	if (status == SONDE_OK && event->detail != SONDE_NONE)
+		status = carry_detail(writer, track, batch, event,
+				      (uint32_t)part->footer.event_count, &record.detail_seq, err);
+	if (status < 0)
+		return status;
+	atf_index_event_encode(&record, bytes);
+	if (part->footer.event_count++ == 0)
+		part->footer.time_start_ns = event->time_ns;
+	part->footer.time_end_ns = event->time_ns;
+	note_synthetic(track, event);
+	note_time(track, event->time_ns);
+	track->event_count++;
+	return SONDE_OK;
+}
+
+/* Puts the index footer behind the events, then the real header over the placeholder. */
+static enum sonde_status finish_index(struct atf_part_writer *part, struct sonde_error *err)
+{
+	uint8_t bytes[ATF_HEADER_SIZE];
+	enum sonde_status status;
+
+	part->header.flags = part->has_detail ? ATF_FLAG_HAS_DETAIL : 0;
+	part->header.event_count = (uint32_t)part->footer.event_count;
+	part->header.footer_offset = ATF_HEADER_SIZE + part->footer.bytes_written;
+	part->header.time_start_ns = part->footer.time_start_ns;
+	part->header.time_end_ns = part->footer.time_end_ns;
+	atf_index_footer_encode(&part->footer, bytes);
+	status = sonde_output_write(&part->index, bytes, ATF_FOOTER_SIZE, err);
+	if (status < 0)
+		return status;
+	atf_index_header_encode(&part->header, bytes);
+	status = sonde_output_patch(&part->index, 0, bytes, ATF_HEADER_SIZE, err);
+	return status < 0 ? status : sonde_output_close(&part->index, err);
+}
+
+static enum sonde_status finish_detail(struct atf_part_writer *part, struct sonde_error *err)
+{
+	uint8_t bytes[ATF_HEADER_SIZE];
+	enum sonde_status status;
+
+	part->detail_header.event_count = part->detail_footer.event_count;
+	part->detail_header.bytes_length = part->detail_footer.bytes_length;
+	if (part->linked_first != UINT32_MAX) {
+		part->detail_header.index_seq_start = part->linked_first;
+		part->detail_header.index_seq_end = part->linked_last;
+	}
+	atf_detail_footer_encode(&part->detail_footer, bytes);
+	status = sonde_output_write(&part->detail, bytes, ATF_FOOTER_SIZE, err);
+	if (status < 0)
+		return status;
+	atf_detail_header_encode(&part->detail_header, bytes);
+	status = sonde_output_patch(&part->detail, 0, bytes, ATF_HEADER_SIZE, err);
+	return status < 0 ? status : sonde_output_close(&part->detail, err);
+}
+
+static enum sonde_status finish_part(struct atf_track_writer *track, struct sonde_error *err)
+{
+	struct atf_part_writer *part = track->open;
+	enum sonde_status status = SONDE_OK;
+
+	track->parts.items[track->parts.count - 1].has_detail = part->has_detail;
+	if (part->has_detail)
+		status = finish_detail(part, err);
+	if (status == SONDE_OK)
+		status = finish_index(part, err);
+	track->open = NULL;
+	part_writer_free(part);
+	return status;
+}
+
+/* Kinds that an index has no number for are counted as lost. */
+static enum sonde_status lose_event(struct atf_writer *writer, const struct sonde_event *event,
+				    struct sonde_error *err)
+{
+	char what[64];
+
+	snprintf(what, sizeof(what), "events of kind %s", sonde_event_kind_name(event->kind));
+	return sonde_loss_add(writer->loss, what,
+			      "an ATF index holds calls, returns and exceptions only", 1, err);
+}
+
+/* Encodes and writes as many events from `start` on as fit one chunk and the present part. */
+static enum sonde_status write_chunk(struct atf_writer *writer, struct atf_track_writer *track,
+				     const struct sonde_batch *batch, size_t *start,
+				     struct sonde_error *err)
+{
+	uint8_t chunk[CHUNK_EVENTS * ATF_EVENT_SIZE];
+	size_t used = 0;
+	enum sonde_status status = SONDE_OK;
+
+	for (; *start < batch->count && used < sizeof(chunk); (*start)++) {
+		const struct sonde_event *event = &batch->events[*start];
+
+		if (event->kind > SONDE_EVENT_EXCEPTION) {
+			status = lose_event(writer, event, err);
+		} else {
+			if (track->open->footer.event_count >= writer->events_per_file)
+				break;
+			status = encode_event(writer, track, batch, event, chunk + used, err);
+			used += ATF_EVENT_SIZE;
+		}
+		if (status < 0)
+			return status;
+	}
+	return flush_chunk(track->open, chunk, used, err);
+}
+
+static enum sonde_status atf_writer_events(struct sonde_sink *sink, uint32_t track_id,
+					   const struct sonde_batch *batch,
+					   struct sonde_error *err)
+{
+	struct atf_writer *writer = atf_writer_of(sink);
+	struct atf_track_writer *track = &writer->tracks[track_id];
+	enum sonde_status status = SONDE_OK;
+
+	for (size_t start = 0; start < batch->count && status == SONDE_OK;) {
+		if (track->open && track->open->footer.event_count >= writer->events_per_file)
+			status = finish_part(track, err);
+		if (status == SONDE_OK && !track->open)
+			status = begin_part(writer, track, err);
+		if (status == SONDE_OK)
+			status = write_chunk(writer, track, batch, &start, err);
+	}
+	return status;
+}
+
+enum sonde_status atf_writer_add_unlinked(struct sonde_sink *sink, uint32_t track_id,
+					  const struct sonde_detail *detail,
+					  struct sonde_error *err)
+{
+	struct atf_writer *writer = atf_writer_of(sink);
+	struct atf_track_writer *track = &writer->tracks[track_id];
+	enum sonde_status status = SONDE_OK;
+
+	if (!track->open)
+		status = begin_part(writer, track, err);
+	if (status < 0)
+		return status;
+	return write_detail(writer, track, detail, ATF_NO_LINK, err);
+}
+
+/* A track without events is written too, so that it is there again on reading. */
+static enum sonde_status atf_writer_track_end(struct sonde_sink *sink, uint32_t track_id,
+					      struct sonde_error *err)
+{
+	struct atf_writer *writer = atf_writer_of(sink);
+	struct atf_track_writer *track = &writer->tracks[track_id];
+	enum sonde_status status = SONDE_OK;
+
+	if (!track->parts.count)
+		status = begin_part(writer, track, err);
+	if (status == SONDE_OK && track->open)
+		status = finish_part(track, err);
+	return status;
+}
+
+/* The manifests of all parts of a process: as many as its longest track has. */
+static enum sonde_status write_manifests(struct atf_writer *writer, uint32_t process,
+					 struct sonde_error *err)
+{
+	enum sonde_status status = SONDE_OK;
+	size_t parts = 1;
+
+	for (size_t i = 0; i < writer->track_count; i++)
+		if (writer->tracks[i].process == process && writer->tracks[i].parts.count > parts)
+			parts = writer->tracks[i].parts.count;
+	for (uint32_t part = 0; part < parts && status == SONDE_OK; part++) {
+		char *folder = part_folder(writer, process, part);
+
+		if (!folder)
+			return sonde_fail_nomem(err);
+		status = atf_manifest_write(writer, process, part, folder, err);
+		free(folder);
+	}
+	return status;
+}
+
+static enum sonde_status atf_writer_finish(struct sonde_sink *sink, struct sonde_error *err)
+{
+	struct atf_writer *writer = atf_writer_of(sink);
+	enum sonde_status status = SONDE_OK;
+
+	for (uint32_t i = 0; i < writer->process_count && status == SONDE_OK; i++)
+		status = write_manifests(writer, i, err);
+	return status < 0 ? status : sonde_staged_commit(&writer->staged, err);
+}
+
+static void atf_writer_free(struct sonde_sink *sink)
+{
+	struct atf_writer *writer = atf_writer_of(sink);
+
+	for (size_t i = 0; writer->tracks && i < writer->track_count; i++) {
+		part_writer_free(writer->tracks[i].open);
+		sonde_vec_release(&writer->tracks[i].parts);
+	}
+	free(writer->tracks);
+	for (size_t i = 0; writer->folders && i < writer->process_count; i++)
+		free(writer->folders[i]);
+	free(writer->folders);
+	sonde_table_release(&writer->keys);
+	sonde_key_map_release(&writer->used_keys);
+	sonde_staged_release(&writer->staged);
+	pthread_mutex_destroy(&writer->lock);
+	free(writer);
+}
+
+static const struct sonde_sink_ops atf_writer_ops = {
+	.lanes = SONDE_LANE_EVENTS | SONDE_LANE_DETAILS,
+	.parallel_tracks = true,
+	.begin = atf_writer_begin,
+	.events = atf_writer_events,
+	.track_end = atf_writer_track_end,
+	.finish = atf_writer_finish,
+	.free = atf_writer_free,
+};
+
+enum sonde_status atf_create_limited(const char *path, const struct sonde_create_options *options,
+				     uint64_t events_per_file, struct sonde_sink **sink,
+				     struct sonde_error *err)
+{
+	struct atf_writer *writer = calloc(1, sizeof(*writer));
+	enum sonde_status status;
+
+	if (!writer)
+		return sonde_fail_nomem(err);
+	writer->base.ops = &atf_writer_ops;
+	writer->loss = options->loss;
+	writer->events_per_file = events_per_file;
+	pthread_mutex_init(&writer->lock, NULL);
+	sonde_table_init(&writer->keys, sizeof(uint64_t));
+	status = sonde_staged_begin(&writer->staged, path, true, options->replace, err);
+	if (status < 0) {
+		atf_writer_free(&writer->base);
+		return status;
+	}
+	*sink = &writer->base;
+	return SONDE_OK;
+}
+
+enum sonde_status atf_create(const char *path, const struct sonde_create_options *options,
+			     struct sonde_sink **sink, struct sonde_error *err)
+{
+	return atf_create_limited(path, options, ATF_EVENTS_MAX, sink, err);
+}

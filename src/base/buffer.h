@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct sonde_buffer {
 	char *data;
@@ -24,11 +25,37 @@ void sonde_buffer_release(struct sonde_buffer *buffer);
 /* Empties it and keeps its memory; clears `failed`. */
 void sonde_buffer_clear(struct sonde_buffer *buffer);
 
-/* Makes room for `count` more bytes and returns where they go, or NULL; adds nothing. */
-char *sonde_buffer_reserve(struct sonde_buffer *buffer, size_t count);
+/* The slow side of sonde_buffer_reserve(). */
+char *sonde_buffer_grow(struct sonde_buffer *buffer, size_t count);
 
-void sonde_buffer_put(struct sonde_buffer *buffer, const void *data, size_t size);
-void sonde_buffer_put_char(struct sonde_buffer *buffer, char c);
+/* Makes room for `count` more bytes and returns where they go, or NULL; adds nothing. */
+static inline char *sonde_buffer_reserve(struct sonde_buffer *buffer, size_t count)
+{
+	if (count < buffer->capacity - buffer->size && !buffer->failed)
+		return buffer->data + buffer->size;
+	return sonde_buffer_grow(buffer, count);
+}
+
+static inline void sonde_buffer_put(struct sonde_buffer *buffer, const void *data, size_t size)
+{
+	char *place = sonde_buffer_reserve(buffer, size);
+
+	if (!place || !size)
+		return;
+	memcpy(place, data, size);
+	buffer->size += size;
+}
+
+static inline void sonde_buffer_put_char(struct sonde_buffer *buffer, char c)
+{
+	char *place = sonde_buffer_reserve(buffer, 1);
+
+	if (!place)
+		return;
+	*place = c;
+	buffer->size++;
+}
+
 void sonde_buffer_put_text(struct sonde_buffer *buffer, const char *text);
 void sonde_buffer_put_u64(struct sonde_buffer *buffer, uint64_t value);
 

@@ -21,7 +21,7 @@ struct sonde_bytes {
 
 static inline struct sonde_bytes sonde_bytes_of(const void *data, size_t size)
 {
-	return (struct sonde_bytes){ .data = data, .size = size };
+	return (struct sonde_bytes){ .data = data ? data : (const uint8_t *)"", .size = size };
 }
 
 static inline size_t sonde_bytes_left(const struct sonde_bytes *bytes)
@@ -29,7 +29,7 @@ static inline size_t sonde_bytes_left(const struct sonde_bytes *bytes)
 	return bytes->size - bytes->position;
 }
 
-/* Borrows the next `count` bytes and steps over them; NULL (and overrun) where they are not there. */
+/* Borrows the next `count` bytes and steps over them; NULL (and overrun) where there are fewer. */
 static inline const uint8_t *sonde_bytes_take(struct sonde_bytes *bytes, size_t count)
 {
 	const uint8_t *start = bytes->data + bytes->position;

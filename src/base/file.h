@@ -58,6 +58,7 @@ struct sonde_output {
 	uint8_t *data;
 	size_t used;
 	uint64_t written; /* bytes handed in so far */
+	bool failed;	  /* a write failed: what is in the file is not known any more */
 };
 
 enum sonde_status sonde_output_open(struct sonde_output *output, const char *path,
@@ -65,8 +66,8 @@ enum sonde_status sonde_output_open(struct sonde_output *output, const char *pat
 enum sonde_status sonde_output_write(struct sonde_output *output, const void *data, size_t size,
 				     struct sonde_error *err);
 /* Overwrites bytes that were written before (a header finalised last). */
-enum sonde_status sonde_output_patch(struct sonde_output *output, uint64_t offset,
-				     const void *data, size_t size, struct sonde_error *err);
+enum sonde_status sonde_output_patch(struct sonde_output *output, uint64_t offset, const void *data,
+				     size_t size, struct sonde_error *err);
 /* Flushes, syncs and closes; a full disk is found here at the latest. */
 enum sonde_status sonde_output_close(struct sonde_output *output, struct sonde_error *err);
 /* Closes without more ado; fine after close and on a zeroed struct with fd -1. */

@@ -34,7 +34,7 @@ typedef enum sonde_status sonde_json_refill(void *user, char *data, size_t size,
 struct sonde_json_reader {
 	/* the present token, valid until the next call */
 	enum sonde_json_token token;
-	const char *text; /* KEY, STRING: unescaped and NUL-terminated; NUMBER: as written */
+	const char *text; /* KEY, STRING: unescaped; NUMBER: as written; always NUL-terminated */
 	size_t length;
 	uint64_t offset;    /* where the token starts in the document */
 	unsigned int depth; /* open objects and arrays around the token */
@@ -47,8 +47,10 @@ struct sonde_json_reader {
 	char *window;	       /* owned input space where there is a refill */
 	struct sonde_buffer scratch;
 	size_t text_limit;
+	unsigned int open; /* objects and arrays open now */
 	bool is_object[SONDE_JSON_DEPTH];
 	uint8_t state;
+	struct sonde_error error; /* the failure that every later call repeats */
 };
 
 /* Reads from memory that stays put, or (refill given, data NULL) from a stream. */
@@ -66,7 +68,11 @@ enum sonde_status sonde_json_next(struct sonde_json_reader *reader, struct sonde
 /* Steps over the value that the present token starts (for a KEY: over the key's value). */
 enum sonde_status sonde_json_skip(struct sonde_json_reader *reader, struct sonde_error *err);
 
-/* Copies the value that comes next to `out` as compact JSON text. */
+/*
+ * Copies the value that comes next to `out` as compact JSON text, and leaves its last token as the
+ * present one. Where no value comes next but an end or a key, that becomes the present token and
+ * nothing is copied.
+ */
 enum sonde_status sonde_json_copy(struct sonde_json_reader *reader, struct sonde_buffer *out,
 				  struct sonde_error *err);
 
@@ -75,7 +81,7 @@ bool sonde_json_u64(const struct sonde_json_reader *reader, uint64_t *value);
 
 struct sonde_json_writer {
 	struct sonde_buffer *out;
-	bool pretty;	    /* two spaces a level, one member a line */
+	bool pretty; /* two spaces a level, one member a line */
 	unsigned int depth;
 	bool has_items[SONDE_JSON_DEPTH + 1];
 	bool is_inline[SONDE_JSON_DEPTH + 1];

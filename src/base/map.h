@@ -29,7 +29,7 @@ struct sonde_key_map {
 
 void sonde_key_map_release(struct sonde_key_map *map);
 
-/* Adds or replaces nothing: the key must not be present. False where memory failed. One adder at a time. */
+/* The key must not be present. False where memory failed. One adder at a time. */
 _Bool sonde_key_map_add(struct sonde_key_map *map, uint64_t key, uint32_t value);
 
 static inline size_t sonde_key_hash(uint64_t key, uint32_t shift)
@@ -37,24 +37,46 @@ static inline size_t sonde_key_hash(uint64_t key, uint32_t shift)
 	return (size_t)((key ^ key >> 32) * 0x9E3779B97F4A7C15u >> shift);
 }
 
-/* The value of a key, UINT32_MAX where it is not there. Inline: it runs once an event. */
-static inline uint32_t sonde_key_map_find(const struct sonde_key_map *map, uint64_t key)
+/* The map as it is now, for many lookups in a row; a key added later may not be found in it. */
+struct sonde_key_view {
+	const struct sonde_key_slot *slots;
+	size_t mask;
+	uint32_t shift;
+};
+
+static inline struct sonde_key_view sonde_key_map_view(const struct sonde_key_map *map)
 {
+	static const struct sonde_key_slot none[2];
 	const struct sonde_key_slots *slots =
 		atomic_load_explicit(&map->current, memory_order_acquire);
-	size_t mask, i;
 
 	if (!slots)
-		return UINT32_MAX;
-	mask = ((size_t)1 << (64 - slots->shift)) - 1;
-	for (i = sonde_key_hash(key, slots->shift);; i = (i + 1) & mask) {
-		const struct sonde_key_slot *slot = &slots->slots[i];
+		return (struct sonde_key_view){ .slots = none, .mask = 1, .shift = 63 };
+	return (struct sonde_key_view){
+		.slots = slots->slots,
+		.mask = ((size_t)1 << (64 - slots->shift)) - 1,
+		.shift = slots->shift,
+	};
+}
+
+/* The value of a key, UINT32_MAX where it is not there. Inline: it runs once an event. */
+static inline uint32_t sonde_key_view_find(const struct sonde_key_view *view, uint64_t key)
+{
+	for (size_t i = sonde_key_hash(key, view->shift);; i = (i + 1) & view->mask) {
+		const struct sonde_key_slot *slot = &view->slots[i];
 		uint32_t value =
 			atomic_load_explicit(&slot->value_plus_one, memory_order_acquire);
 
 		if (!value || slot->key == key)
 			return value - 1;
 	}
+}
+
+static inline uint32_t sonde_key_map_find(const struct sonde_key_map *map, uint64_t key)
+{
+	struct sonde_key_view view = sonde_key_map_view(map);
+
+	return sonde_key_view_find(&view, key);
 }
 
 /* Text map: text -> u32. Borrows the texts; not safe from several threads. Zeroed means empty. */

@@ -24,6 +24,7 @@ struct sonde_meter {
 	_Atomic uint64_t done;
 	_Atomic _Bool cancelled;
 	_Atomic _Bool busy; /* one report at a time; others are skipped */
+	_Atomic uint64_t reported_ns;
 };
 
 /* Counts units and reports now and then; SONDE_CANCELLED once the caller asked for a stop. */

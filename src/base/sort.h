@@ -12,7 +12,7 @@ struct sonde_sort_item {
 	uint64_t number; /* the caller's; pairs of equal key keep their order */
 };
 
-/* Sorts by key, ascending. False where memory for the second array failed; the items are then as they were. */
+/* Ascending by key. False where memory for a second array failed; the items are as they were. */
 bool sonde_sort(struct sonde_sort_item *items, size_t count);
 
 #endif

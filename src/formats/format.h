@@ -36,4 +36,8 @@ struct sonde_format {
 
 extern const struct sonde_format sonde_format_atf;
 
+/* The format of that name, or (name NULL) the one that `path` seems to be in. */
+enum sonde_status sonde_format_choose(const char *path, const char *name,
+				      const struct sonde_format **format, struct sonde_error *err);
+
 #endif

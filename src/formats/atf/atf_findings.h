@@ -160,9 +160,9 @@
 	  "a detail record is of another kind than its event", ATF_ADVICE_READ)                    \
 	/* links */                                                                                \
 	X(LINK_FORWARD, "atf-link-forward", ERROR,                                                 \
-	  "an event links to a detail that does not link back", "sonde recover follows the event") \
+	  "an event links to a detail that does not link back", "sonde recover mends the link") \
 	X(LINK_BACKWARD, "atf-link-backward", ERROR,                                               \
-	  "a detail links to an event that does not link to it", "sonde recover follows the event") \
+	  "a detail links to an event that does not link to it", "sonde recover mends the link") \
 	X(LINK_PAST_DETAILS, "atf-link-past-details", ERROR,                                       \
 	  "an event links past the last detail", "the event is kept without detail")               \
 	X(LINK_PAST_EVENTS, "atf-link-past-events", WARNING,                                       \

@@ -20,6 +20,7 @@ struct manifest_reader {
 	struct sonde_key_map *functions;
 	struct sonde_key_map modules; /* module_id -> module id */
 	uint32_t process;
+	bool threads_only;
 	bool modules_seen;
 	bool symbols_late; /* they stand before the modules: passed over, for a second round */
 	struct sonde_buffer text;
@@ -90,6 +91,8 @@ static enum sonde_status reject_value(struct manifest_reader *reader, const char
 	return sonde_json_skip(json, err);
 }
 
+static enum sonde_status read_thread(struct manifest_reader *reader, struct sonde_error *err);
+
 static enum sonde_status read_objects(struct manifest_reader *reader, const struct field *field,
 				      struct sonde_error *err)
 {
@@ -98,6 +101,8 @@ static enum sonde_status read_objects(struct manifest_reader *reader, const stru
 
 	if (json->token != SONDE_JSON_ARRAY_BEGIN)
 		return reject_value(reader, field->name, "an array", err);
+	if (reader->threads_only && field->each != read_thread)
+		return sonde_json_skip(json, err);
 	if (field->needs_modules && !reader->modules_seen) {
 		reader->symbols_late = true;
 		return sonde_json_skip(json, err);
@@ -563,7 +568,8 @@ static enum sonde_status read_text(struct manifest_reader *reader,
 }
 
 enum sonde_status atf_manifest_read(struct atf_manifest *manifest, const char *folder,
-				    uint32_t process, struct sonde_definitions *definitions,
+				    bool threads_only, uint32_t process,
+				    struct sonde_definitions *definitions,
 				    struct sonde_key_map *functions,
 				    struct sonde_diagnostics *diagnostics,
 				    struct sonde_error *err)
@@ -573,6 +579,7 @@ enum sonde_status atf_manifest_read(struct atf_manifest *manifest, const char *f
 		.definitions = definitions,
 		.diagnostics = diagnostics,
 		.functions = functions,
+		.threads_only = threads_only,
 		.process = process,
 	};
 	struct sonde_mapped_file file;

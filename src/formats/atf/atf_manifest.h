@@ -64,11 +64,12 @@ struct atf_manifest {
 
 /*
  * Reads the manifest of a folder. One that is missing or damaged is a finding, and what was read
- * before the damage counts. Modules and functions are added for `process`; `functions` maps a
- * function_id to its function id, and functions that it has already are passed over.
+ * before the damage counts. Modules and functions are added for `process`, and `functions` maps
+ * each function_id to its function; `threads_only` passes over both, and over clock anchors.
  */
 enum sonde_status atf_manifest_read(struct atf_manifest *manifest, const char *folder,
-				    uint32_t process, struct sonde_definitions *definitions,
+				    bool threads_only, uint32_t process,
+				    struct sonde_definitions *definitions,
 				    struct sonde_key_map *functions,
 				    struct sonde_diagnostics *diagnostics,
 				    struct sonde_error *err);

@@ -298,7 +298,7 @@ static enum sonde_status open_threads(struct opener *opener, struct atf_process 
 				      size_t first_thread, struct sonde_error *err)
 {
 	const struct atf_part *part = &process->parts.items[process->parts.count - 1];
-	struct sonde_key_map slots = { 0 };
+	struct sonde_key_map slots = { NULL };
 	struct sonde_folder folder;
 	enum sonde_status status;
 
@@ -337,14 +337,17 @@ static enum sonde_status add_part(struct opener *opener, struct atf_process *pro
 				  struct sonde_diagnostics *diagnostics, struct sonde_error *err)
 {
 	struct atf_part *part = sonde_vec_push(&process->parts);
+	/* every part repeats what the first one says of modules and functions */
+	bool repeated = part > process->parts.items &&
+			process->parts.items[0].manifest.symbol_count > 0;
 
 	if (!part) {
 		free(folder);
 		return sonde_fail_nomem(err);
 	}
 	*part = (struct atf_part){ .folder = folder };
-	return atf_manifest_read(&part->manifest, folder, process->id, opener->definitions,
-				 &process->functions, diagnostics, err);
+	return atf_manifest_read(&part->manifest, folder, repeated, process->id,
+				 opener->definitions, &process->functions, diagnostics, err);
 }
 
 static struct atf_process *new_process(struct opener *opener)

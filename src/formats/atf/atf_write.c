@@ -148,7 +148,7 @@ static enum sonde_status create_process_folders(struct atf_writer *writer, struc
 /* Gives each track a thread folder of its own: its slot, or where that is taken the next free. */
 static enum sonde_status assign_slots(struct atf_writer *writer, struct sonde_error *err)
 {
-	struct sonde_key_map taken = { 0 };
+	struct sonde_key_map taken = { NULL };
 	enum sonde_status status = SONDE_OK;
 
 	writer->track_count = sonde_definitions_track_count(writer->definitions);
@@ -284,10 +284,11 @@ static enum sonde_status begin_part(struct atf_writer *writer, struct atf_track_
 	char name[32], *folder = NULL;
 	enum sonde_status status;
 
+	if (part)
+		part->index.fd = part->detail.fd = -1;
 	if (!part || !written)
 		goto nomem;
 	*written = (struct atf_written){ 0 };
-	part->index.fd = part->detail.fd = -1;
 	part->linked_first = UINT32_MAX;
 	folder = part_folder(writer, track->process, (uint32_t)track->parts.count - 1);
 	snprintf(name, sizeof(name), ATF_THREAD_PREFIX "%u", track->slot);

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Input: mapped files, what a path is, and the names in a folder. Output is in output.c. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/vec.h"
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
+
+static const char *kind_text(mode_t mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFDIR:
+		return "a folder";
+	case S_IFIFO:
+		return "a fifo";
+	case S_IFSOCK:
+		return "a socket";
+	case S_IFCHR:
+	case S_IFBLK:
+		return "a device";
+	default:
+		return "something else";
+	}
+}
+
+static enum sonde_status map_descriptor(struct sonde_mapped_file *file, int fd, const char *path,
+					struct sonde_error *err)
+{
+	struct stat status;
+	size_t size;
+	void *data;
+
+	if (fstat(fd, &status))
+		return sonde_fail_errno(err, path, "cannot be looked at");
+	if (!S_ISREG(status.st_mode)) {
+		sonde_fail(err, SONDE_UNSUPPORTED, SONDE_NO_OFFSET,
+			   "a regular file was expected, this is %s", kind_text(status.st_mode));
+		sonde_error_set_file(err, path);
+		return SONDE_UNSUPPORTED;
+	}
+	if (__builtin_add_overflow(status.st_size, 0, &size)) {
+		sonde_fail(err, SONDE_LIMIT, SONDE_NO_OFFSET, "too large to be mapped");
+		sonde_error_set_file(err, path);
+		return SONDE_LIMIT;
+	}
+	if (!size)
+		return SONDE_OK;
+	data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (data == MAP_FAILED)
+		return sonde_fail_errno(err, path, "cannot be mapped");
+	*file = (struct sonde_mapped_file){ .data = data, .size = size };
+	return SONDE_OK;
+}
+
+enum sonde_status sonde_mapped_file_open(struct sonde_mapped_file *file, const char *path,
+					 struct sonde_error *err)
+{
+	enum sonde_status status;
+	int fd;
+
+	*file = (struct sonde_mapped_file){ 0 };
+	/* Without O_NONBLOCK the opening of a fifo would wait for its writer. */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return sonde_fail_errno(err, path, "cannot be opened");
+	status = map_descriptor(file, fd, path, err);
+	close(fd);
+	return status;
+}
+
+void sonde_mapped_file_release(struct sonde_mapped_file *file)
+{
+	if (file->data)
+		munmap((void *)file->data, file->size);
+	*file = (struct sonde_mapped_file){ 0 };
+}
+
+static size_t page_size(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* The end of a range, cut to the file; the start where nothing of it is inside. */
+static size_t range_end(const struct sonde_mapped_file *file, uint64_t offset, size_t size)
+{
+	if (offset >= file->size)
+		return (size_t)offset;
+	return size > file->size - offset ? file->size : (size_t)offset + size;
+}
+
+void sonde_mapped_file_will_read(const struct sonde_mapped_file *file, uint64_t offset, size_t size)
+{
+	size_t start = (size_t)offset & ~(page_size() - 1), end = range_end(file, offset, size);
+	void *address;
+
+	if (end <= offset)
+		return;
+	address = (void *)(file->data + start);
+	if (madvise(address, end - start, MADV_POPULATE_READ))
+		madvise(address, end - start, MADV_WILLNEED);
+}
+
+void sonde_mapped_file_done_with(const struct sonde_mapped_file *file, uint64_t offset, size_t size)
+{
+	size_t mask = page_size() - 1, end = range_end(file, offset, size), start;
+
+	if (end <= offset)
+		return;
+	start = ((size_t)offset + mask) & ~mask;
+	/* The last page belongs to nobody else, however short it is. */
+	if (end != file->size)
+		end &= ~mask;
+	if (start < end)
+		madvise((void *)(file->data + start), end - start, MADV_DONTNEED);
+}
+
+enum sonde_path_kind sonde_path_kind(const char *path)
+{
+	struct stat status;
+
+	if (stat(path, &status))
+		return SONDE_PATH_ABSENT;
+	if (S_ISREG(status.st_mode))
+		return SONDE_PATH_FILE;
+	return S_ISDIR(status.st_mode) ? SONDE_PATH_FOLDER : SONDE_PATH_OTHER;
+}
+
+char *sonde_path_join(const char *folder, const char *name)
+{
+	size_t folder_length = strlen(folder), name_length = strlen(name), size;
+	size_t slash = folder_length && folder[folder_length - 1] != '/';
+	char *path;
+
+	if (__builtin_add_overflow(folder_length, name_length, &size) ||
+	    __builtin_add_overflow(size, slash + 1, &size))
+		return NULL;
+	path = malloc(size);
+	if (!path)
+		return NULL;
+	memcpy(path, folder, folder_length);
+	if (slash)
+		path[folder_length] = '/';
+	memcpy(path + folder_length + slash, name, name_length + 1);
+	return path;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Compares two runs of digits by value and steps over them. */
+static int compare_numbers(const char **a, const char **b)
+{
+	size_t a_length = 0, b_length = 0;
+	int order;
+
+	while (**a == '0')
+		++*a;
+	while (**b == '0')
+		++*b;
+	while (is_digit((*a)[a_length]))
+		a_length++;
+	while (is_digit((*b)[b_length]))
+		b_length++;
+	if (a_length != b_length)
+		return a_length < b_length ? -1 : 1;
+	order = memcmp(*a, *b, a_length);
+	*a += a_length;
+	*b += b_length;
+	return order;
+}
+
+int sonde_name_compare(const char *a, const char *b)
+{
+	const char *p = a, *q = b;
+
+	while (*p && *q) {
+		if (is_digit(*p) && is_digit(*q)) {
+			int order = compare_numbers(&p, &q);
+
+			if (order)
+				return order;
+			continue;
+		}
+		if (*p != *q)
+			break;
+		p++;
+		q++;
+	}
+	if (*p != *q)
+		return (unsigned char)*p < (unsigned char)*q ? -1 : 1;
+	/* Equal but for leading zeros: any fixed order will do. */
+	return strcmp(a, b);
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	return sonde_name_compare(*(char *const *)a, *(char *const *)b);
+}
+
+static char *copy_name(const char *name)
+{
+	size_t size = strlen(name) + 1;
+	char *copy = malloc(size);
+
+	return copy ? memcpy(copy, name, size) : NULL;
+}
+
+static enum sonde_status read_names(struct sonde_folder *folder, DIR *directory, const char *path,
+				    struct sonde_error *err)
+{
+	const struct dirent *entry;
+	size_t capacity = 0;
+
+	for (errno = 0; (entry = readdir(directory)); errno = 0) {
+		char *name;
+
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+			continue;
+		if (!sonde_vec_grow(&folder->names, &capacity, folder->count, 1,
+				    sizeof(*folder->names)))
+			return sonde_fail_nomem(err);
+		name = copy_name(entry->d_name);
+		if (!name)
+			return sonde_fail_nomem(err);
+		folder->names[folder->count++] = name;
+	}
+	if (errno)
+		return sonde_fail_errno(err, path, "the names in the folder cannot be read");
+	if (folder->count)
+		qsort(folder->names, folder->count, sizeof(*folder->names), compare_entries);
+	return SONDE_OK;
+}
+
+enum sonde_status sonde_folder_read(struct sonde_folder *folder, const char *path,
+				    struct sonde_error *err)
+{
+	enum sonde_status status;
+	DIR *directory;
+
+	*folder = (struct sonde_folder){ 0 };
+	directory = opendir(path);
+	if (!directory)
+		return sonde_fail_errno(err, path, "the folder cannot be opened");
+	status = read_names(folder, directory, path, err);
+	closedir(directory);
+	if (status < 0)
+		sonde_folder_release(folder);
+	return status;
+}
+
+void sonde_folder_release(struct sonde_folder *folder)
+{
+	for (size_t i = 0; i < folder->count; i++)
+		free(folder->names[i]);
+	free(folder->names);
+	*folder = (struct sonde_folder){ 0 };
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Buffered output to one file. How a file appears whole or not at all is in staged.c. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+#define BUFFER_SIZE ((size_t)1 << 20)
+
+enum sonde_status sonde_output_open(struct sonde_output *output, const char *path,
+				    struct sonde_error *err)
+{
+	size_t path_size = strlen(path) + 1;
+	enum sonde_status status;
+
+	*output = (struct sonde_output){ .fd = -1 };
+	output->path = malloc(path_size);
+	output->data = malloc(BUFFER_SIZE);
+	if (!output->path || !output->data) {
+		status = sonde_fail_nomem(err);
+		goto fail;
+	}
+	memcpy(output->path, path, path_size);
+	output->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (output->fd < 0) {
+		status = sonde_fail_errno(err, path, "cannot be opened for writing");
+		goto fail;
+	}
+	return SONDE_OK;
+fail:
+	sonde_output_release(output);
+	return status;
+}
+
+void sonde_output_release(struct sonde_output *output)
+{
+	if (output->fd >= 0)
+		close(output->fd);
+	free(output->path);
+	free(output->data);
+	*output = (struct sonde_output){ .fd = -1 };
+}
+
+static enum sonde_status fail_at(struct sonde_output *output, uint64_t offset, const char *what,
+				 struct sonde_error *err)
+{
+	enum sonde_status status = sonde_fail_errno(err, output->path, "%s", what);
+
+	output->failed = true;
+	if (err)
+		err->offset = offset;
+	return status;
+}
+
+static enum sonde_status refuse_failed(const struct sonde_output *output, struct sonde_error *err)
+{
+	sonde_fail(err, SONDE_IO, SONDE_NO_OFFSET, "an earlier write to this file failed");
+	sonde_error_set_file(err, output->path);
+	return SONDE_IO;
+}
+
+static enum sonde_status write_through(struct sonde_output *output, uint64_t offset,
+				       const uint8_t *data, size_t size, struct sonde_error *err)
+{
+	while (size) {
+		ssize_t count = write(output->fd, data, size);
+
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count <= 0) {
+			if (!count)
+				errno = ENOSPC;
+			return fail_at(output, offset, "cannot be written", err);
+		}
+		data += count;
+		size -= (size_t)count;
+		offset += (uint64_t)count;
+	}
+	return SONDE_OK;
+}
+
+static enum sonde_status flush(struct sonde_output *output, struct sonde_error *err)
+{
+	size_t used = output->used;
+
+	output->used = 0;
+	return write_through(output, output->written - used, output->data, used, err);
+}
+
+enum sonde_status sonde_output_write(struct sonde_output *output, const void *data, size_t size,
+				     struct sonde_error *err)
+{
+	enum sonde_status status;
+
+	if (output->failed)
+		return refuse_failed(output, err);
+	if (size > BUFFER_SIZE - output->used) {
+		status = flush(output, err);
+		if (status < 0)
+			return status;
+	}
+	if (size >= BUFFER_SIZE) {
+		status = write_through(output, output->written, data, size, err);
+		if (status < 0)
+			return status;
+	} else if (size) {
+		memcpy(output->data + output->used, data, size);
+		output->used += size;
+	}
+	output->written += size;
+	return SONDE_OK;
+}
+
+enum sonde_status sonde_output_patch(struct sonde_output *output, uint64_t offset, const void *data,
+				     size_t size, struct sonde_error *err)
+{
+	const uint8_t *bytes = data;
+	enum sonde_status status;
+
+	if (output->failed)
+		return refuse_failed(output, err);
+	if (offset > output->written || size > output->written - offset) {
+		sonde_fail(err, SONDE_ARGUMENT, offset, "nothing was written there yet");
+		sonde_error_set_file(err, output->path);
+		return SONDE_ARGUMENT;
+	}
+	status = flush(output, err);
+	while (status >= 0 && size) {
+		ssize_t count = pwrite(output->fd, bytes, size, (off_t)offset);
+
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count <= 0) {
+			if (!count)
+				errno = ENOSPC;
+			return fail_at(output, offset, "cannot be written", err);
+		}
+		bytes += count;
+		size -= (size_t)count;
+		offset += (uint64_t)count;
+	}
+	return status;
+}
+
+enum sonde_status sonde_output_close(struct sonde_output *output, struct sonde_error *err)
+{
+	enum sonde_status status = output->failed ? refuse_failed(output, err) : flush(output, err);
+	int fd = output->fd;
+
+	/* A pipe or a terminal cannot be synced, and says so with EINVAL. */
+	if (status >= 0 && fsync(fd) && errno != EINVAL && errno != EROFS)
+		status = fail_at(output, SONDE_NO_OFFSET, "cannot be brought to the disk", err);
+	output->fd = -1;
+	if (close(fd) && errno != EINTR && status >= 0)
+		status = fail_at(output, SONDE_NO_OFFSET, "cannot be closed", err);
+	sonde_output_release(output);
+	return status;
+}

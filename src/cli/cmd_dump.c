@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `sonde dump`: the events of a recording, ordered by time over all tracks. */
+#include <stdio.h>
+
+#include "cli/commands.h"
+#include "cli/dump.h"
+#include "cli/human.h"
+#include "cli/input.h"
+#include "cli/select.h"
+#include "cli/text.h"
+
+struct dump_options {
+	struct cli_common common;
+	struct cli_input input;
+	struct cli_range range;
+	struct cli_filter filter;
+	uint64_t limit;
+	uint64_t offset;
+	unsigned int time; /* enum dump_time */
+	bool json;
+	bool csv;
+	bool detail;
+};
+
+static const struct cli_choice time_choices[] = {
+	[DUMP_TIME_RELATIVE] = { "relative", "seconds since the start of the recording" },
+	[DUMP_TIME_ABSOLUTE] = { "absolute", "nanoseconds on the recording's clock" },
+	[DUMP_TIME_HUMAN] = { "human", "since the start, like 12.345us" },
+	{ 0 },
+};
+
+static const struct cli_option dump_own_options[] = {
+	{ .name = "json",
+	  .kind = CLI_FLAG,
+	  .help = "print JSON lines: one object for each event, with both times in nanoseconds",
+	  .offset = offsetof(struct dump_options, json) },
+	{ .name = "csv",
+	  .kind = CLI_FLAG,
+	  .help = "print CSV (RFC 4180) with a header, with both times in nanoseconds",
+	  .offset = offsetof(struct dump_options, csv) },
+	{ .name = "detail",
+	  .kind = CLI_FLAG,
+	  .help = "show what was captured with an event: registers, stack bytes",
+	  .offset = offsetof(struct dump_options, detail) },
+	{ .name = "time",
+	  .argument = "HOW",
+	  .kind = CLI_CHOICE,
+	  .choices = time_choices,
+	  .help = "how times are written in text",
+	  .offset = offsetof(struct dump_options, time) },
+	{ .name = "limit",
+	  .short_name = 'n',
+	  .argument = "N",
+	  .kind = CLI_NUMBER,
+	  .help = "print at most N events",
+	  .offset = offsetof(struct dump_options, limit) },
+	{ .name = "offset",
+	  .argument = "N",
+	  .kind = CLI_NUMBER,
+	  .help = "pass over the first N events that would be printed",
+	  .offset = offsetof(struct dump_options, offset) },
+	{ 0 },
+};
+
+void dump_put_hex_bytes(struct sonde_buffer *out, const uint8_t *bytes, size_t size)
+{
+	size_t i;
+
+	for (i = 0; i < size; i++)
+		sonde_buffer_put_hex(out, bytes[i], 2);
+}
+
+const struct name *dump_event_name(struct dump *dump, const struct sonde_event *event)
+{
+	bool has_function = event->kind == SONDE_EVENT_CALL || sonde_event_leaves(event);
+
+	return names_get(has_function ? &dump->functions : &dump->types, event->function);
+}
+
+static const char *type_label(const struct sonde_definitions *definitions, uint32_t id,
+			      char space[SONDE_LABEL_SIZE])
+{
+	const struct sonde_event_type *type = sonde_definitions_event_type(definitions, id);
+
+	if (type && type->name)
+		return sonde_definitions_string(definitions, type->name);
+	snprintf(space, SONDE_LABEL_SIZE, "event type %u", id);
+	return space;
+}
+
+/* One run of the command. */
+struct dump_run {
+	struct dump dump;
+	const struct dump_options *options;
+	const struct dump_output *output;
+	struct sonde_recording *recording;
+	struct cli_selection selected;
+	struct sonde_selection *selection; /* NULL: every event fits */
+	struct sonde_merged_cursor *cursor;
+	uint64_t to_skip;
+	uint64_t left;	  /* still to print */
+	uint64_t printed; /* so far */
+};
+
+/* Text shows tracks in a column: all names get the same width. */
+static void pad_track_names(struct dump_run *run)
+{
+	struct names *tracks = &run->dump.tracks;
+	const struct sonde_selection_spec *spec = &run->selected.spec;
+	size_t count = spec->track_count, width = 0, i;
+
+	if (!count)
+		count = sonde_definitions_track_count(run->dump.definitions);
+	run->dump.with_tracks = count > 1;
+	for (i = 0; i < count; i++) {
+		uint32_t track = spec->track_count ? spec->tracks[i] : (uint32_t)i;
+		const struct name *name = names_get(tracks, track);
+		size_t columns = cli_text_width(name->text, name->length);
+
+		if (columns > width)
+			width = columns;
+	}
+	for (i = 0; i < tracks->count; i++) {
+		struct name *name = &tracks->items[i];
+		char *padded;
+
+		if (!name->text)
+			continue;
+		sonde_buffer_clear(&tracks->scratch);
+		sonde_buffer_put(&tracks->scratch, name->text, name->length);
+		cli_put_spaces(&tracks->scratch, width - cli_text_width(name->text, name->length));
+		padded = sonde_arena_copy_text(&tracks->arena, tracks->scratch.data,
+					       tracks->scratch.size);
+		if (padded)
+			*name = (struct name){ .text = padded, .length = tracks->scratch.size };
+	}
+}
+
+static void init_dump(struct dump_run *run, struct cli *cli)
+{
+	const struct sonde_definitions *definitions = sonde_recording_definitions(run->recording);
+	name_encoder *encode = run->output->encode;
+
+	/* CSV has no escapes of its own: what goes to a terminal is made harmless as text is. */
+	if (cli->out_is_terminal && run->output == &dump_csv)
+		encode = cli_put_escaped;
+	run->dump = (struct dump){
+		.cli = cli,
+		.out = &cli->out,
+		.definitions = definitions,
+		.time = run->options->time,
+		.with_details = run->options->detail,
+		.functions = { .definitions = definitions,
+			       .encode = encode,
+			       .lookup = sonde_definitions_function_label },
+		.types = { .definitions = definitions, .encode = encode, .lookup = type_label },
+		.tracks = { .definitions = definitions,
+			    .encode = encode,
+			    .lookup = sonde_definitions_track_label },
+	};
+	sonde_recording_time_range(run->recording, &run->dump.start_ns, &run->dump.end_ns);
+	if (run->output == &dump_text)
+		pad_track_names(run);
+	run->to_skip = run->options->offset;
+	run->left = run->options->limit;
+}
+
+/* Whether events can be told apart by nothing but their track. */
+static bool takes_every_event(const struct sonde_selection_spec *spec)
+{
+	return !spec->from_ns && !spec->to_ns && !spec->function_count && !spec->kinds &&
+	       !spec->min_depth && !spec->max_depth;
+}
+
+static enum sonde_status open_cursor(struct dump_run *run, struct sonde_error *err)
+{
+	const struct sonde_selection_spec *spec = &run->selected.spec;
+	enum sonde_status status = sonde_merged_cursor_open(run->recording,
+							    spec->track_count ? spec->tracks : NULL,
+							    spec->track_count, &run->cursor, err);
+
+	if (status == SONDE_OK && !takes_every_event(spec))
+		status = sonde_selection_new(spec, run->dump.definitions, &run->selection, err);
+	if (status == SONDE_OK && spec->from_ns)
+		sonde_merged_cursor_seek_time(run->cursor, spec->from_ns);
+	return status;
+}
+
+static void put_event_with_detail(struct dump_run *run, const struct sonde_event *event)
+{
+	struct sonde_detail detail;
+	struct sonde_error err = { 0 };
+	enum sonde_status status = sonde_merged_cursor_detail(run->cursor, event, &detail, &err);
+
+	run->output->event(&run->dump, event, status == SONDE_OK ? &detail : NULL,
+			   status < 0 ? err.message : NULL);
+}
+
+/* False when nothing more is to be printed. */
+static bool put_batch(struct dump_run *run, const struct sonde_batch *batch)
+{
+	uint64_t to_ns = run->selected.spec.to_ns;
+	size_t i = 0;
+
+	if (!run->selection) {
+		i = run->to_skip < batch->count ? (size_t)run->to_skip : batch->count;
+		run->to_skip -= i;
+	}
+	for (; i < batch->count; i++) {
+		const struct sonde_event *event = &batch->events[i];
+
+		if (to_ns && event->time_ns >= to_ns)
+			return false; /* in the order of time nothing fits after this */
+		if (run->selection && !sonde_selection_has(run->selection, event))
+			continue;
+		if (run->to_skip) {
+			run->to_skip--;
+			continue;
+		}
+		if (run->dump.with_details)
+			put_event_with_detail(run, event);
+		else
+			run->output->event(&run->dump, event, NULL, NULL);
+		run->printed++;
+		if (!--run->left || !cli_flush_when_full(run->dump.cli))
+			return false;
+	}
+	return true;
+}
+
+static enum sonde_status put_events(struct dump_run *run, struct sonde_error *err)
+{
+	struct sonde_batch batch;
+	enum sonde_status status = SONDE_OK;
+
+	if (run->output->begin)
+		run->output->begin(&run->dump);
+	while (run->left &&
+	       (status = sonde_merged_cursor_next(run->cursor, &batch, err)) == SONDE_OK)
+		if (!put_batch(run, &batch))
+			break;
+	if (run->dump.functions.failed || run->dump.types.failed || run->dump.tracks.failed)
+		status = sonde_fail_nomem(err);
+	return status == SONDE_END ? SONDE_OK : status;
+}
+
+/* An empty result is worth a word where somebody looks for something. */
+static void tell_nothing_found(struct dump_run *run)
+{
+	if (run->printed || !run->options->limit)
+		return;
+	if (!sonde_recording_event_count(run->recording))
+		cli_note(run->dump.cli, "the recording has no events");
+	else
+		cli_note(run->dump.cli, "no event fits what was asked for");
+}
+
+static int dump_recording(struct cli *cli, struct dump_run *run)
+{
+	struct sonde_error err = { 0 };
+	enum sonde_status status;
+	int code = cli_selection_resolve(cli, run->recording, &run->options->range,
+					 &run->options->filter, &run->selected);
+
+	if (code != CLI_OK)
+		return code;
+	init_dump(run, cli);
+	status = open_cursor(run, &err);
+	if (status == SONDE_OK)
+		status = put_events(run, &err);
+	if (status == SONDE_OK)
+		tell_nothing_found(run);
+	else
+		code = cli_fail(cli, &err);
+	return code;
+}
+
+static void release_run(struct dump_run *run)
+{
+	sonde_merged_cursor_free(run->cursor);
+	sonde_selection_free(run->selection);
+	cli_selection_release(&run->selected);
+	names_release(&run->dump.functions);
+	names_release(&run->dump.types);
+	names_release(&run->dump.tracks);
+	sonde_recording_close(run->recording);
+}
+
+static int run(struct cli *cli, const void *options)
+{
+	struct dump_run run = { .options = options };
+	int code;
+
+	if (run.options->json && run.options->csv)
+		return cli_usage(cli, "--json and --csv exclude each other");
+	run.output = run.options->json ? &dump_json : run.options->csv ? &dump_csv : &dump_text;
+	code = cli_open(cli, cli->operands[0], &run.options->input, &run.recording);
+	if (code != CLI_OK)
+		return code;
+	cli_warn_of_faults(cli, run.recording);
+	code = dump_recording(cli, &run);
+	release_run(&run);
+	return code;
+}
+
+const struct cli_command cmd_dump = {
+	.name = "dump",
+	.summary = "print the events of a recording",
+	.usage = "sonde dump [OPTIONS] RECORDING",
+	.description =
+		"Prints the events of all tracks in the order of time, one a line: the time, the "
+		"track where there are several, and what happened, indented by the depth of calls.\n"
+		"\n"
+		"  -> name   the function was called\n"
+		"  <- name   it returned\n"
+		"  !! name   it was left by an exception\n"
+		"\n"
+		"Other kinds are written out. Events that 'sonde cut' made to open or close a call "
+		"are marked (synthetic). Control characters in names are shown escaped.",
+	.section = CLI_SECTION_LOOK,
+	.operands = { .name = "RECORDING", .kind = CLI_OPERAND_PATH, .at_least = 1, .at_most = 1 },
+	.options =
+		(const struct cli_option_group[]){
+			{ .title = "Options", .options = dump_own_options },
+			CLI_RANGE_GROUP(struct dump_options),
+			CLI_FILTER_GROUP(struct dump_options),
+			CLI_INPUT_GROUP(struct dump_options),
+			CLI_COMMON_GROUP,
+			{ 0 },
+		},
+	.topics = (const struct cli_topic[]){ CLI_TIME_TOPIC, { 0 } },
+	.examples =
+		(const struct cli_example[]){
+			{ "sonde dump trace --limit 20", "the first twenty events" },
+			{ "sonde dump trace --from 100us --to 150us", "a piece of it" },
+			{ "sonde dump trace --track 0,2 --kind exception",
+			  "what was thrown in two of the threads" },
+			{ "sonde dump trace --function 'handle_*' --detail --limit 3",
+			  "calls of some functions, with registers and stack" },
+			{ "sonde dump trace --csv > trace.csv", "for a spreadsheet or a database" },
+			{ "sonde dump trace --json --limit 5", "for a program: an object a line" },
+			{ 0 },
+		},
+	.options_size = sizeof(struct dump_options),
+	.defaults = &(const struct dump_options){ .limit = UINT64_MAX },
+	.run = run,
+};

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `sonde formats`: what is read and written. */
+#include <sonde/format.h>
+
+#include "base/json.h"
+#include "cli/commands.h"
+#include "cli/table.h"
+
+struct formats_options {
+	struct cli_common common;
+	bool json;
+};
+
+static const struct cli_option formats_own_options[] = {
+	CLI_JSON_OPTION(struct formats_options),
+	{ 0 },
+};
+
+struct lane {
+	unsigned int bit;
+	const char *name;
+};
+
+static const struct lane lanes[] = {
+#define X(name, bit, text) { SONDE_LANE_##name, text },
+	SONDE_LANE_LIST(X)
+#undef X
+};
+
+#define LANE_COUNT (sizeof(lanes) / sizeof(lanes[0]))
+
+static void put_lanes(struct sonde_buffer *out, unsigned int bits)
+{
+	const char *gap = "";
+	size_t i;
+
+	for (i = 0; i < LANE_COUNT; i++) {
+		if (!(bits & lanes[i].bit))
+			continue;
+		sonde_buffer_put_text(out, gap);
+		sonde_buffer_put_text(out, lanes[i].name);
+		gap = ", ";
+	}
+	if (!bits)
+		sonde_buffer_put_char(out, '-');
+}
+
+static void put_lanes_json(struct sonde_json_writer *json, const char *key, unsigned int bits)
+{
+	size_t i;
+
+	sonde_json_key(json, key);
+	sonde_json_array_begin_inline(json);
+	for (i = 0; i < LANE_COUNT; i++)
+		if (bits & lanes[i].bit)
+			sonde_json_string(json, lanes[i].name);
+	sonde_json_array_end(json);
+}
+
+static void put_json(struct cli *cli)
+{
+	struct sonde_json_writer json;
+	size_t i;
+
+	sonde_json_writer_init(&json, &cli->out, true);
+	sonde_json_array_begin(&json);
+	for (i = 0; i < sonde_format_count(); i++) {
+		const struct sonde_format_info *format = sonde_format_info(sonde_format_at(i));
+
+		sonde_json_object_begin(&json);
+		sonde_json_member_string(&json, "name", format->name);
+		sonde_json_member_string(&json, "title", format->title);
+		sonde_json_member_string(&json, "shape", format->shape);
+		put_lanes_json(&json, "reads", format->lanes_read);
+		put_lanes_json(&json, "writes", format->lanes_written);
+		sonde_json_member_bool(&json, "checks", format->can_check);
+		sonde_json_member_bool(&json, "recovers", format->can_recover);
+		sonde_json_object_end(&json);
+	}
+	sonde_json_array_end(&json);
+	sonde_buffer_put_char(&cli->out, '\n');
+}
+
+static void put_text_cell(struct cli_table *table, const char *text)
+{
+	sonde_buffer_put_text(&table->text, text);
+	cli_table_end_cell(table);
+}
+
+static void put_table(struct cli *cli)
+{
+	static const struct cli_column columns[] = {
+		{ .title = "NAME" },	 { .title = "TITLE", .shrinks = true },
+		{ .title = "SHAPE" },	 { .title = "READS" },
+		{ .title = "WRITES" },	 { .title = "CHECKS" },
+		{ .title = "RECOVERS" },
+	};
+	struct cli_table table = { .columns = columns,
+				   .column_count = sizeof(columns) / sizeof(columns[0]) };
+	size_t i;
+
+	for (i = 0; i < sonde_format_count(); i++) {
+		const struct sonde_format_info *format = sonde_format_info(sonde_format_at(i));
+
+		put_text_cell(&table, format->name);
+		put_text_cell(&table, format->title);
+		put_text_cell(&table, format->shape);
+		put_lanes(&table.text, format->lanes_read);
+		cli_table_end_cell(&table);
+		put_lanes(&table.text, format->lanes_written);
+		cli_table_end_cell(&table);
+		put_text_cell(&table, format->can_check ? "yes" : "no");
+		put_text_cell(&table, format->can_recover ? "yes" : "no");
+	}
+	cli_table_put(cli, &table, 0);
+	cli_table_release(&table);
+}
+
+static int run(struct cli *cli, const void *options)
+{
+	const struct formats_options *formats = options;
+
+	if (formats->json)
+		put_json(cli);
+	else
+		put_table(cli);
+	return CLI_OK;
+}
+
+const struct cli_command cmd_formats = {
+	.name = "formats",
+	.summary = "list the formats that are read and written",
+	.usage = "sonde formats [OPTIONS]",
+	.description = "Lists every format with its name (as --format and --to-format take it), "
+		       "whether it is a file or a folder, the kinds of data that are read from it "
+		       "and written to it, and whether it can be checked and recovered.",
+	.section = CLI_SECTION_LOOK,
+	.options =
+		(const struct cli_option_group[]){
+			{ .title = "Options", .options = formats_own_options },
+			CLI_COMMON_GROUP,
+			{ 0 },
+		},
+	.examples =
+		(const struct cli_example[]){
+			{ "sonde formats", "what can be read, written, checked and recovered" },
+			{ "sonde formats --json", "the same for a program" },
+			{ 0 },
+		},
+	.options_size = sizeof(struct formats_options),
+	.run = run,
+};

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A command as data. Parsing, --help, the man pages and the completions of three shells are all
+ * made from these tables, so that none of them can be forgotten.
+ */
+#ifndef SONDE_CLI_COMMAND_H
+#define SONDE_CLI_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cli/cli.h"
+
+/* What an option's argument is, and the type of the place where its value is put. */
+enum cli_value {
+	CLI_FLAG,	/* bool; takes no argument */
+	CLI_NUMBER,	/* uint64_t */
+	CLI_TIME,	/* struct cli_time */
+	CLI_PATH,	/* const char *: a file or folder */
+	CLI_FORMAT,	/* const char *: the name of a format */
+	CLI_CHOICE,	/* unsigned int: the position in `choices` */
+	CLI_CHOICE_SET, /* unsigned int: bits 1 << position; commas and repeats add */
+	CLI_LIST,	/* struct cli_list; commas and repeats add */
+	CLI_REPEAT,	/* struct cli_list; repeats add, a comma is a character like any other */
+};
+
+struct cli_list {
+	const char **items; /* borrowed from the arguments, or from `space` */
+	size_t count;
+	size_t capacity;
+	char **space; /* owned copies that were split at commas */
+	size_t space_count;
+	size_t space_capacity;
+};
+
+struct cli_choice {
+	const char *name;
+	const char *help;
+};
+
+/* Tables of options end with one without a name. */
+struct cli_option {
+	const char *name;
+	const char *argument; /* what stands for it in texts ("FILE"); NULL for a flag */
+	const char *help;     /* a phrase, lower case, no full stop at the end */
+	const struct cli_choice *choices; /* end with one without a name */
+	size_t offset;			  /* of the value in the struct of its table */
+	enum cli_value kind;
+	char short_name; /* 0: none */
+};
+
+/* One table and where its struct lies in the command's; ends with one without options. */
+struct cli_option_group {
+	const char *title;
+	const struct cli_option *options;
+	size_t base;
+	bool hidden; /* parsed, and shown nowhere */
+};
+
+enum cli_operand_kind { CLI_OPERAND_PATH, CLI_OPERAND_COMMAND, CLI_OPERAND_CHOICE };
+
+struct cli_operands {
+	const char *name; /* "RECORDING" */
+	enum cli_operand_kind kind;
+	const struct cli_choice *choices;
+	size_t at_least;
+	size_t at_most; /* SIZE_MAX: any number */
+};
+
+struct cli_example {
+	const char *command;
+	const char *shows;
+};
+
+/* More to know, under a title of its own, in --help and in the man page. */
+struct cli_topic {
+	const char *title;
+	const char *text;
+};
+
+enum cli_section { CLI_SECTION_LOOK, CLI_SECTION_WRITE, CLI_SECTION_HELP, CLI_SECTION_COUNT };
+
+/*
+ * In texts a blank line parts paragraphs; lines that begin with two spaces stay as they are.
+ */
+struct cli_command {
+	const char *name;
+	const char *summary; /* one line, lower case, no full stop */
+	const char *usage;
+	const char *description;
+	enum cli_section section;
+	struct cli_operands operands;
+	const struct cli_option_group *options;
+	const struct cli_topic *topics;	    /* NULL, or ends with one without a title */
+	const struct cli_example *examples; /* end with one without a command */
+	size_t options_size;
+	const void *defaults; /* of the options; NULL: zeros */
+	int (*run)(struct cli *cli, const void *options);
+};
+
+/* NULL past the last. */
+const struct cli_command *cli_command_at(size_t index);
+/* NULL where there is none. */
+const struct cli_command *cli_command_by_name(const char *name);
+
+/* Says that there is no such command, and which one was perhaps meant. Returns CLI_USAGE. */
+int cli_unknown_command(struct cli *cli, const char *name);
+
+/* Titles of sections, for the overview. */
+const char *cli_section_title(enum cli_section section);
+
+/* The group that every command's tables end with, before the empty one. */
+extern const struct cli_option cli_common_options[];
+#define CLI_COMMON_GROUP                                                                           \
+	{                                                                                          \
+		.title = "Common options", .options = cli_common_options                           \
+	}
+
+/* The flag of commands that print JSON, for a table of theirs. */
+#define CLI_JSON_OPTION(type)                                                                      \
+	{                                                                                          \
+		.name = "json", .kind = CLI_FLAG, .help = "print JSON, for programs",              \
+		.offset = offsetof(type, json)                                                     \
+	}
+
+#endif

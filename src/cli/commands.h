@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All commands, each defined in cmd_<name>.c. */
+#ifndef SONDE_CLI_COMMANDS_H
+#define SONDE_CLI_COMMANDS_H
+
+#include "cli/command.h"
+
+extern const struct cli_command cmd_info;
+extern const struct cli_command cmd_dump;
+extern const struct cli_command cmd_check;
+extern const struct cli_command cmd_formats;
+extern const struct cli_command cmd_recover;
+extern const struct cli_command cmd_convert;
+extern const struct cli_command cmd_cut;
+extern const struct cli_command cmd_merge;
+extern const struct cli_command cmd_completion;
+extern const struct cli_command cmd_help;
+
+#endif

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Completion scripts for bash, zsh and fish, made from the tables of commands. */
+#include <string.h>
+
+#include "cli/help.h"
+
+/* What completes the argument of an option, or an operand. */
+enum completes { COMPLETES_NOTHING, COMPLETES_FILES, COMPLETES_WORDS };
+
+static enum completes option_completes(const struct cli_option *option)
+{
+	if (option->kind == CLI_PATH)
+		return COMPLETES_FILES;
+	return cli_choice_word(option, 0) ? COMPLETES_WORDS : COMPLETES_NOTHING;
+}
+
+static enum completes operands_complete(const struct cli_operands *operands)
+{
+	if (!operands->name)
+		return COMPLETES_NOTHING;
+	return operands->kind == CLI_OPERAND_PATH ? COMPLETES_FILES : COMPLETES_WORDS;
+}
+
+static void put_word(struct sonde_buffer *out, size_t index, const char *word)
+{
+	if (index)
+		sonde_buffer_put_char(out, ' ');
+	sonde_buffer_put_text(out, word);
+}
+
+static void put_choice_words(struct sonde_buffer *out, const struct cli_option *option)
+{
+	const char *word;
+	size_t i;
+
+	for (i = 0; (word = cli_choice_word(option, i)); i++)
+		put_word(out, i, word);
+}
+
+static void put_operand_words(struct sonde_buffer *out, const struct cli_operands *operands)
+{
+	const char *word;
+	size_t i;
+
+	for (i = 0; (word = cli_operand_word(operands, i)); i++)
+		put_word(out, i, word);
+}
+
+static void put_command_names(struct sonde_buffer *out)
+{
+	const struct cli_command *command;
+	size_t i;
+
+	for (i = 0; (command = cli_command_at(i)); i++)
+		put_word(out, i, command->name);
+}
+
+/* bash */
+
+static void put_bash_case(struct sonde_buffer *out, const struct cli_command *command,
+			  const struct cli_option *option)
+{
+	sonde_buffer_put_format(out, "\t%s:--%s", command->name, option->name);
+	if (option->short_name)
+		sonde_buffer_put_format(out, " | %s:-%c", command->name, option->short_name);
+	sonde_buffer_put_text(out, ") ");
+	switch (option_completes(option)) {
+	case COMPLETES_FILES:
+		sonde_buffer_put_text(out, "_sonde_files; return");
+		break;
+	case COMPLETES_WORDS:
+		sonde_buffer_put_text(out, "_sonde_words '");
+		put_choice_words(out, option);
+		sonde_buffer_put_text(out, "'; return");
+		break;
+	case COMPLETES_NOTHING:
+		sonde_buffer_put_text(out, "return");
+		break;
+	}
+	sonde_buffer_put_text(out, " ;;\n");
+}
+
+static void put_bash_command(struct sonde_buffer *out, const struct cli_command *command)
+{
+	struct cli_option_walk walk = { 0 };
+	const struct cli_option *option;
+	size_t i = 0;
+
+	sonde_buffer_put_format(out, "\t%s:-*) _sonde_words '", command->name);
+	while ((option = cli_next_option(command, &walk))) {
+		put_word(out, i++, "--");
+		sonde_buffer_put_text(out, option->name);
+	}
+	sonde_buffer_put_format(out, "' ;;\n\t%s:*) ", command->name);
+	switch (operands_complete(&command->operands)) {
+	case COMPLETES_FILES:
+		sonde_buffer_put_text(out, "_sonde_files");
+		break;
+	case COMPLETES_WORDS:
+		sonde_buffer_put_text(out, "_sonde_words '");
+		put_operand_words(out, &command->operands);
+		sonde_buffer_put_char(out, '\'');
+		break;
+	case COMPLETES_NOTHING:
+		break;
+	}
+	sonde_buffer_put_text(out, " ;;\n");
+}
+
+static const char bash_head[] =
+	"# shellcheck shell=bash\n"
+	"# Completion of sonde for bash; made by 'sonde completion bash'.\n"
+	"\n"
+	"_sonde_files()\n"
+	"{\n"
+	"\tcompopt -o filenames 2>/dev/null\n"
+	"\tmapfile -t COMPREPLY < <(compgen -f -- \"$current\")\n"
+	"}\n"
+	"\n"
+	"# Of a list with commas the last word is completed.\n"
+	"_sonde_words()\n"
+	"{\n"
+	"\tlocal last=${current##*,}\n"
+	"\tmapfile -t COMPREPLY < <(compgen -W \"$1\" -P \"${current%\"$last\"}\" -- \"$last\")\n"
+	"}\n"
+	"\n"
+	"_sonde()\n"
+	"{\n"
+	"\tlocal current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}\n"
+	"\tlocal command=${COMP_WORDS[1]}\n"
+	"\tCOMPREPLY=()\n"
+	"\tif [[ $current == '=' ]]; then\n"
+	"\t\tcurrent=''\n"
+	"\telif [[ $previous == '=' ]]; then\n"
+	"\t\tprevious=${COMP_WORDS[COMP_CWORD - 2]}\n"
+	"\tfi\n"
+	"\tif ((COMP_CWORD == 1)); then\n"
+	"\t\t_sonde_words '";
+
+void cli_put_bash_completion(struct sonde_buffer *out)
+{
+	const struct cli_command *command;
+	const struct cli_option *option;
+	size_t i;
+
+	sonde_buffer_put_text(out, bash_head);
+	put_command_names(out);
+	for (option = cli_top_options; option->name; option++)
+		sonde_buffer_put_format(out, " --%s", option->name);
+	sonde_buffer_put_text(out, "'\n\t\treturn\n\tfi\n\tcase $command:$previous in\n");
+	for (i = 0; (command = cli_command_at(i)); i++) {
+		struct cli_option_walk walk = { 0 };
+
+		while ((option = cli_next_option(command, &walk)))
+			if (option->kind != CLI_FLAG)
+				put_bash_case(out, command, option);
+	}
+	sonde_buffer_put_text(out, "\tesac\n\tcase $command:$current in\n");
+	for (i = 0; (command = cli_command_at(i)); i++)
+		put_bash_command(out, command);
+	sonde_buffer_put_text(out, "\tesac\n}\n\ncomplete -F _sonde sonde\n");
+}
+
+/* zsh */
+
+/* For the inside of single quotes, in a place where brackets and colons mean something. */
+static void put_zsh_text(struct sonde_buffer *out, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '\'')
+			sonde_buffer_put_text(out, "'\\''");
+		else if (strchr("[]:\\", *text))
+			sonde_buffer_put_format(out, "\\%c", *text);
+		else
+			sonde_buffer_put_char(out, *text);
+	}
+}
+
+static void put_zsh_action(struct sonde_buffer *out, const struct cli_option *option)
+{
+	switch (option_completes(option)) {
+	case COMPLETES_FILES:
+		sonde_buffer_put_text(out, "_files");
+		break;
+	case COMPLETES_WORDS:
+		if (option->kind == CLI_CHOICE_SET)
+			sonde_buffer_put_text(out, "_values -s , word ");
+		else
+			sonde_buffer_put_char(out, '(');
+		put_choice_words(out, option);
+		if (option->kind != CLI_CHOICE_SET)
+			sonde_buffer_put_char(out, ')');
+		break;
+	case COMPLETES_NOTHING:
+		sonde_buffer_put_char(out, ' ');
+		break;
+	}
+}
+
+static void put_zsh_option(struct sonde_buffer *out, const struct cli_option *option)
+{
+	bool repeats = option->kind == CLI_LIST || option->kind == CLI_REPEAT ||
+		       option->kind == CLI_CHOICE_SET;
+	const char *equals = option->argument ? "=" : "";
+
+	sonde_buffer_put_text(out, " \\\n\t\t\t");
+	if (option->short_name)
+		sonde_buffer_put_format(out, "'(-%c --%s)'{-%c%s,--%s%s}'", option->short_name,
+					option->name, option->short_name,
+					option->argument ? "+" : "", option->name, equals);
+	else
+		sonde_buffer_put_format(out, "'%s--%s%s", repeats ? "*" : "", option->name, equals);
+	sonde_buffer_put_char(out, '[');
+	put_zsh_text(out, option->help);
+	sonde_buffer_put_char(out, ']');
+	if (option->argument) {
+		sonde_buffer_put_format(out, ":%s:", option->argument);
+		put_zsh_action(out, option);
+	}
+	sonde_buffer_put_char(out, '\'');
+}
+
+static void put_zsh_command(struct sonde_buffer *out, const struct cli_command *command)
+{
+	struct cli_option_walk walk = { 0 };
+	const struct cli_option *option;
+
+	sonde_buffer_put_format(out, "\t%s)\n\t\t_arguments -s -S", command->name);
+	while ((option = cli_next_option(command, &walk)))
+		put_zsh_option(out, option);
+	switch (operands_complete(&command->operands)) {
+	case COMPLETES_FILES:
+		sonde_buffer_put_format(out, " \\\n\t\t\t'*:%s:_files'", command->operands.name);
+		break;
+	case COMPLETES_WORDS:
+		sonde_buffer_put_format(out, " \\\n\t\t\t'1:%s:(", command->operands.name);
+		put_operand_words(out, &command->operands);
+		sonde_buffer_put_text(out, ")'");
+		break;
+	case COMPLETES_NOTHING:
+		break;
+	}
+	sonde_buffer_put_text(out, "\n\t\t;;\n");
+}
+
+void cli_put_zsh_completion(struct sonde_buffer *out)
+{
+	const struct cli_command *command;
+	const struct cli_option *option;
+	size_t i;
+
+	sonde_buffer_put_text(out,
+			      "#compdef sonde\n"
+			      "# Completion of sonde for zsh; made by 'sonde completion zsh'.\n"
+			      "\n_sonde() {\n\tlocal -a commands\n\tcommands=(\n");
+	for (i = 0; (command = cli_command_at(i)); i++) {
+		sonde_buffer_put_format(out, "\t\t'%s:", command->name);
+		put_zsh_text(out, command->summary);
+		sonde_buffer_put_text(out, "'\n");
+	}
+	sonde_buffer_put_text(out, "\t)\n\tif (( CURRENT == 2 )); then\n"
+				   "\t\t_describe -t commands command commands\n"
+				   "\t\t_arguments");
+	for (option = cli_top_options; option->name; option++)
+		put_zsh_option(out, option);
+	sonde_buffer_put_text(out, "\n\t\treturn\n\tfi\n"
+				   "\tlocal command=$words[2]\n"
+				   "\tshift words\n\t(( CURRENT-- ))\n"
+				   "\tcase $command in\n");
+	for (i = 0; (command = cli_command_at(i)); i++)
+		put_zsh_command(out, command);
+	sonde_buffer_put_text(out, "\tesac\n}\n\n"
+				   "if [[ $funcstack[1] == _sonde ]]; then\n\t_sonde \"$@\"\n"
+				   "else\n\tcompdef _sonde sonde\nfi\n");
+}
+
+/* fish */
+
+static void put_fish_text(struct sonde_buffer *out, const char *text)
+{
+	sonde_buffer_put_text(out, " -d '");
+	for (; *text; text++) {
+		if (*text == '\'')
+			sonde_buffer_put_char(out, '\\');
+		sonde_buffer_put_char(out, *text);
+	}
+	sonde_buffer_put_text(out, "'\n");
+}
+
+static void put_fish_condition(struct sonde_buffer *out, const struct cli_command *command)
+{
+	sonde_buffer_put_format(out, "complete -c sonde -n '__fish_seen_subcommand_from %s'",
+				command->name);
+}
+
+static void put_fish_option(struct sonde_buffer *out, const struct cli_option *option)
+{
+	if (option->short_name)
+		sonde_buffer_put_format(out, " -s %c", option->short_name);
+	sonde_buffer_put_format(out, " -l %s", option->name);
+	if (option->argument) {
+		switch (option_completes(option)) {
+		case COMPLETES_FILES:
+			sonde_buffer_put_text(out, " -r -F");
+			break;
+		case COMPLETES_WORDS:
+			sonde_buffer_put_text(out, " -x -a '");
+			put_choice_words(out, option);
+			sonde_buffer_put_char(out, '\'');
+			break;
+		case COMPLETES_NOTHING:
+			sonde_buffer_put_text(out, " -x");
+			break;
+		}
+	}
+	put_fish_text(out, option->help);
+}
+
+static void put_fish_command(struct sonde_buffer *out, const struct cli_command *command)
+{
+	struct cli_option_walk walk = { 0 };
+	const struct cli_option *option;
+
+	sonde_buffer_put_format(out, "\ncomplete -c sonde -n __fish_use_subcommand -a %s",
+				command->name);
+	put_fish_text(out, command->summary);
+	switch (operands_complete(&command->operands)) {
+	case COMPLETES_FILES:
+		put_fish_condition(out, command);
+		sonde_buffer_put_text(out, " -F\n");
+		break;
+	case COMPLETES_WORDS:
+		put_fish_condition(out, command);
+		sonde_buffer_put_text(out, " -a '");
+		put_operand_words(out, &command->operands);
+		sonde_buffer_put_text(out, "'\n");
+		break;
+	case COMPLETES_NOTHING:
+		break;
+	}
+	while ((option = cli_next_option(command, &walk))) {
+		put_fish_condition(out, command);
+		put_fish_option(out, option);
+	}
+}
+
+void cli_put_fish_completion(struct sonde_buffer *out)
+{
+	const struct cli_command *command;
+	const struct cli_option *option;
+	size_t i;
+
+	sonde_buffer_put_text(out, "# Completion of sonde for fish; made by 'sonde completion "
+				   "fish'.\n\ncomplete -c sonde -f\n");
+	for (option = cli_top_options; option->name; option++) {
+		sonde_buffer_put_text(out, "complete -c sonde -n __fish_use_subcommand");
+		put_fish_option(out, option);
+	}
+	for (i = 0; (command = cli_command_at(i)); i++)
+		put_fish_command(out, command);
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `sonde dump` for people: a line an event, indented by depth; details below as dumps. */
+#include <string.h>
+
+#include "cli/dump.h"
+#include "cli/human.h"
+#include "cli/text.h"
+
+#define DEEPEST_INDENT 40
+#define DETAIL_INDENT 6
+#define REGISTERS_A_LINE 3
+#define BYTES_A_LINE 16
+#define HUMAN_WIDTH 12
+
+static void put_human(struct sonde_buffer *out, uint64_t ns)
+{
+	size_t begin = out->size, width, fill;
+	char *place;
+
+	cli_put_duration(out, ns, "");
+	width = out->size - begin;
+	if (out->failed || width >= HUMAN_WIDTH)
+		return;
+	fill = HUMAN_WIDTH - width;
+	cli_put_spaces(out, fill);
+	if (out->failed)
+		return;
+	place = out->data + begin;
+	memmove(place + fill, place, width);
+	memset(place, ' ', fill);
+}
+
+static void put_time(struct dump *dump, uint64_t time_ns)
+{
+	if (dump->time == DUMP_TIME_ABSOLUTE) {
+		sonde_buffer_put_u64_wide(dump->out, time_ns, dump->time_width, ' ');
+		return;
+	}
+	if (time_ns < dump->start_ns) {
+		/* Only where time goes backwards in a damaged track. */
+		sonde_buffer_put_char(dump->out, '-');
+		time_ns = dump->start_ns - time_ns;
+	} else {
+		time_ns -= dump->start_ns;
+	}
+	if (dump->time == DUMP_TIME_HUMAN)
+		put_human(dump->out, time_ns);
+	else
+		cli_put_seconds(dump->out, time_ns, dump->time_width);
+}
+
+static enum cli_style style_of(unsigned int kind)
+{
+	switch (kind) {
+	case SONDE_EVENT_CALL:
+		return CLI_STYLE_GREEN;
+	case SONDE_EVENT_RETURN:
+		return CLI_STYLE_DIM;
+	case SONDE_EVENT_EXCEPTION:
+		return CLI_STYLE_RED;
+	default:
+		return CLI_STYLE_CYAN;
+	}
+}
+
+static void put_mark(struct sonde_buffer *out, unsigned int kind)
+{
+	switch (kind) {
+	case SONDE_EVENT_CALL:
+		sonde_buffer_put(out, "-> ", 3);
+		break;
+	case SONDE_EVENT_RETURN:
+		sonde_buffer_put(out, "<- ", 3);
+		break;
+	case SONDE_EVENT_EXCEPTION:
+		sonde_buffer_put(out, "!! ", 3);
+		break;
+	default:
+		sonde_buffer_put_text(out, sonde_event_kind_name(kind));
+		sonde_buffer_put_char(out, ' ');
+	}
+}
+
+/* What the rarer kinds carry beside a name. */
+static void put_extra(struct sonde_buffer *out, const struct sonde_event *event)
+{
+	switch (event->kind) {
+	case SONDE_EVENT_COUNTER:
+		sonde_buffer_put_format(out, " = %.17g", event->value);
+		break;
+	case SONDE_EVENT_FLOW_BEGIN:
+	case SONDE_EVENT_FLOW_STEP:
+	case SONDE_EVENT_FLOW_END:
+		sonde_buffer_put_format(out, " #%u", event->extra);
+		break;
+	case SONDE_EVENT_OTHER:
+		sonde_buffer_put_format(out, " (kind %u)", event->extra);
+		break;
+	default:
+		break;
+	}
+	if (event->flags & SONDE_EVENT_SYNTHETIC)
+		sonde_buffer_put_text(out, " (synthetic)");
+}
+
+static void put_line(struct dump *dump, const struct sonde_event *event)
+{
+	struct sonde_buffer *out = dump->out;
+	uint32_t level = event->depth ? event->depth - 1 : 0;
+	enum cli_style style = dump->cli->out_colour ? style_of(event->kind) : CLI_STYLE_NONE;
+	const struct name *name;
+
+	put_time(dump, event->time_ns);
+	if (dump->with_tracks) {
+		name = names_get(&dump->tracks, event->track);
+		sonde_buffer_put(out, "  ", 2);
+		sonde_buffer_put(out, name->text, name->length);
+	}
+	cli_put_spaces(out, 2 + 2 * (size_t)(level < DEEPEST_INDENT ? level : DEEPEST_INDENT));
+	if (level > DEEPEST_INDENT)
+		sonde_buffer_put_format(out, "(depth %u) ", event->depth);
+	if (style != CLI_STYLE_NONE)
+		cli_put_style(out, style);
+	put_mark(out, event->kind);
+	name = dump_event_name(dump, event);
+	sonde_buffer_put(out, name->text, name->length);
+	if (style != CLI_STYLE_NONE)
+		cli_put_style_end(out, style);
+	if (event->flags || event->kind > SONDE_EVENT_EXCEPTION || event->kind == SONDE_EVENT_OTHER)
+		put_extra(out, event);
+	sonde_buffer_put_char(out, '\n');
+}
+
+static void put_registers(struct sonde_buffer *out, const struct sonde_registers *registers)
+{
+	unsigned int i;
+
+	for (i = 0; i < SONDE_REGISTER_COUNT; i++) {
+		const char *name = sonde_register_name(registers->arch, i);
+		bool ends = i % REGISTERS_A_LINE == REGISTERS_A_LINE - 1 ||
+			    i == SONDE_REGISTER_COUNT - 1;
+
+		if (i % REGISTERS_A_LINE == 0)
+			cli_put_spaces(out, DETAIL_INDENT);
+		sonde_buffer_put_format(out, "%-4s 0x%016llx", name,
+					(unsigned long long)registers->values[i]);
+		sonde_buffer_put_text(out, ends ? "\n" : "  ");
+	}
+}
+
+static void put_dump_line(struct sonde_buffer *out, const uint8_t *bytes, size_t offset,
+			  size_t count)
+{
+	size_t i;
+
+	cli_put_spaces(out, DETAIL_INDENT + 2);
+	sonde_buffer_put_char(out, '+');
+	sonde_buffer_put_hex(out, offset, 4);
+	sonde_buffer_put_char(out, ' ');
+	for (i = 0; i < BYTES_A_LINE; i++) {
+		sonde_buffer_put_text(out, i == BYTES_A_LINE / 2 ? "  " : " ");
+		if (i < count)
+			sonde_buffer_put_hex(out, bytes[i], 2);
+		else
+			sonde_buffer_put_text(out, "  ");
+	}
+	sonde_buffer_put_text(out, "  |");
+	for (i = 0; i < count; i++)
+		sonde_buffer_put_char(out,
+				      bytes[i] >= 0x20 && bytes[i] < 0x7f ? (char)bytes[i] : '.');
+	sonde_buffer_put_text(out, "|\n");
+}
+
+static void put_bytes(struct sonde_buffer *out, const char *what, const uint8_t *bytes, size_t size)
+{
+	size_t offset;
+
+	if (!size)
+		return;
+	cli_put_spaces(out, DETAIL_INDENT);
+	sonde_buffer_put_text(out, what);
+	sonde_buffer_put_text(out, ", ");
+	cli_put_counted(out, size, "byte");
+	sonde_buffer_put_char(out, '\n');
+	for (offset = 0; offset < size; offset += BYTES_A_LINE)
+		put_dump_line(out, bytes + offset, offset,
+			      size - offset < BYTES_A_LINE ? size - offset : BYTES_A_LINE);
+}
+
+static void put_detail(struct dump *dump, const struct sonde_detail *detail)
+{
+	struct sonde_buffer *out = dump->out;
+
+	cli_put_spaces(out, DETAIL_INDENT);
+	sonde_buffer_put_format(out, "detail type %u, flags 0x%x", detail->type, detail->flags);
+	if (detail->kind == SONDE_DETAIL_REGISTERS)
+		sonde_buffer_put_format(out, ", register flags 0x%x", detail->registers.flags);
+	sonde_buffer_put_char(out, '\n');
+	if (dump_has_registers(detail))
+		put_registers(out, &detail->registers);
+	put_bytes(out, "stack", detail->stack, detail->stack_size);
+	put_bytes(out, detail->kind == SONDE_DETAIL_REGISTERS ? "more" : "payload", detail->bytes,
+		  detail->size);
+}
+
+static void put_event(struct dump *dump, const struct sonde_event *event,
+		      const struct sonde_detail *detail, const char *fault)
+{
+	put_line(dump, event);
+	if (detail)
+		put_detail(dump, detail);
+	if (fault) {
+		cli_put_spaces(dump->out, DETAIL_INDENT);
+		sonde_buffer_put_text(dump->out, "detail cannot be read: ");
+		cli_put_escaped(dump->out, fault);
+		sonde_buffer_put_char(dump->out, '\n');
+	}
+}
+
+static void begin(struct dump *dump)
+{
+	uint64_t largest = dump->time == DUMP_TIME_ABSOLUTE ?
+				   dump->end_ns :
+				   (dump->end_ns - dump->start_ns) / CLI_NS_PER_S;
+
+	dump->time_width = cli_digits(largest);
+}
+
+const struct dump_output dump_text = {
+	.encode = cli_put_escaped,
+	.begin = begin,
+	.event = put_event,
+};

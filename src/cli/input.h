@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening recordings for a command, with messages. */
+#ifndef SONDE_CLI_INPUT_H
+#define SONDE_CLI_INPUT_H
+
+#include <sonde/recording.h>
+
+#include "cli/command.h"
+
+struct cli_input {
+	const char *format; /* NULL: detect */
+};
+
+extern const struct cli_option cli_input_options[];
+
+#define CLI_INPUT_GROUP(type)                                                                      \
+	{                                                                                          \
+		.title = "Input", .options = cli_input_options, .base = offsetof(type, input)      \
+	}
+
+/* Opens a recording, or says why not. Returns an exit code. */
+int cli_open(struct cli *cli, const char *path, const struct cli_input *input,
+	     struct sonde_recording **recording);
+
+/* One warning where the recording is damaged; with --verbose, a line on what it is. */
+void cli_warn_of_faults(struct cli *cli, const struct sonde_recording *recording);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The entry: prepares the process, finds the command, parses for it, runs it. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sonde/sonde.h>
+
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/parse.h"
+
+/* A mapped file that gets shorter while it is read ends in this signal. */
+static void on_bus_error(int number)
+{
+	static const char text[] = "sonde: the input was cut, or its disk failed, while it was "
+				   "being read\n";
+	ssize_t ignored = write(STDERR_FILENO, text, sizeof(text) - 1);
+
+	(void)ignored;
+	(void)number;
+	_exit(CLI_FAILED);
+}
+
+/*
+ * With one of the three standard files closed, the next file opened would take its number and
+ * get its output. They are opened the wrong way round, so that using them fails as it should.
+ */
+static void occupy_standard_files(void)
+{
+	int file;
+
+	for (file = STDIN_FILENO; file <= STDERR_FILENO; file++)
+		if (fcntl(file, F_GETFD) < 0)
+			open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+static int run_command(struct cli *cli, char **arguments)
+{
+	void *options = malloc(cli->command->options_size);
+	int code;
+
+	if (!options)
+		return cli_fail_nomem(cli);
+	code = cli_parse(cli, options, arguments);
+	cli->common = *(const struct cli_common *)options;
+	cli_set_color(cli, (enum cli_color)cli->common.color);
+	if (code == CLI_OK && cli->common.help)
+		cli_put_command_help(cli, cli->command);
+	else if (code == CLI_OK)
+		code = cli->command->run(cli, options);
+	cli_parse_release(cli->command, options);
+	free(options);
+	return code;
+}
+
+static bool is_option(const char *argument, const struct cli_option *option)
+{
+	const char short_form[] = { '-', option->short_name, '\0' };
+
+	return !strcmp(argument, short_form) ||
+	       (!strncmp(argument, "--", 2) && !strcmp(argument + 2, option->name));
+}
+
+static int run(struct cli *cli, char **arguments)
+{
+	const char *first = arguments[0];
+
+	if (is_option(first, &cli_top_options[0])) {
+		cli_put_overview(cli);
+		return CLI_OK;
+	}
+	if (is_option(first, &cli_top_options[1])) {
+		sonde_buffer_put_format(&cli->out, "sonde %s\n", sonde_version());
+		return CLI_OK;
+	}
+	if (first[0] == '-')
+		return cli_usage(cli,
+				 "unknown option '%s': the command comes first, then its "
+				 "options",
+				 first);
+	cli->command = cli_command_by_name(first);
+	return cli->command ? run_command(cli, arguments + 1) : cli_unknown_command(cli, first);
+}
+
+int main(int argc, char **argv)
+{
+	struct cli cli;
+	int code = CLI_USAGE;
+
+	occupy_standard_files();
+	signal(SIGBUS, on_bus_error);
+	cli_init(&cli, argc > 1 ? STDOUT_FILENO : STDERR_FILENO);
+	if (argc > 1)
+		code = run(&cli, argv + 1);
+	else
+		cli_put_overview(&cli);
+	if (!cli_flush(&cli) && code < CLI_USAGE)
+		code = CLI_FAILED;
+	cli_release(&cli);
+	return code;
+}

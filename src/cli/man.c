@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Man pages in mdoc(7), made from the tables of commands. */
+#include <ctype.h>
+#include <string.h>
+
+#include "cli/help.h"
+#include "cli/text.h"
+
+/* Of the last change to a table; the pages must be the same however often they are made. */
+#define PAGE_DATE "November 15, 2026"
+#define SOURCE_WIDTH 72 /* escapes make lines longer */
+
+static void put_escaped(struct sonde_buffer *out, const char *text, size_t length)
+{
+	size_t i;
+
+	if (length && (text[0] == '.' || text[0] == '\''))
+		sonde_buffer_put_text(out, "\\&");
+	for (i = 0; i < length; i++) {
+		if (text[i] == '\\')
+			sonde_buffer_put_text(out, "\\e");
+		else if (text[i] == '-')
+			sonde_buffer_put_text(out, "\\-");
+		else if (text[i] == '\'')
+			sonde_buffer_put_text(out, "\\(aq");
+		else
+			sonde_buffer_put_char(out, text[i]);
+	}
+}
+
+/* A line of running text, wrapped; each sentence starts a line. */
+static void put_sentences(struct sonde_buffer *out, const char *text, size_t length)
+{
+	struct sonde_buffer sentence = { 0 }, wrapped = { 0 };
+	struct cli_line line;
+
+	while (length) {
+		const char *stop = memmem(text, length, ". ", 2), *lines;
+		size_t part = stop ? (size_t)(stop - text) + 1 : length;
+
+		sonde_buffer_clear(&sentence);
+		sonde_buffer_clear(&wrapped);
+		sonde_buffer_put(&sentence, text, part);
+		cli_put_wrapped(&wrapped, sonde_buffer_text(&sentence), 0, SOURCE_WIDTH, 0);
+		lines = sonde_buffer_text(&wrapped);
+		while (cli_next_line(&lines, &line)) {
+			put_escaped(out, line.text, line.length);
+			sonde_buffer_put_char(out, '\n');
+		}
+		part += stop != NULL;
+		text += part;
+		length -= part;
+	}
+	out->failed = out->failed || sentence.failed || wrapped.failed;
+	sonde_buffer_release(&sentence);
+	sonde_buffer_release(&wrapped);
+}
+
+/* Paragraphs; runs of lines that stay as they are become a display. */
+static void put_text(struct sonde_buffer *out, const char *text)
+{
+	bool in_display = false, after_gap = false;
+	struct cli_line line;
+
+	while (cli_next_line(&text, &line)) {
+		bool literal = cli_line_is_literal(&line);
+
+		if (literal != in_display)
+			sonde_buffer_put_text(out,
+					      literal ? ".Bd -literal -offset indent\n" : ".Ed\n");
+		if (after_gap && !literal && !in_display)
+			sonde_buffer_put_text(out, ".Pp\n");
+		if (in_display && !literal && line.length)
+			sonde_buffer_put_text(out, ".Pp\n");
+		in_display = literal;
+		after_gap = !line.length;
+		if (literal) {
+			put_escaped(out, line.text + 2, line.length - 2);
+			sonde_buffer_put_char(out, '\n');
+		} else {
+			put_sentences(out, line.text, line.length);
+		}
+	}
+	if (in_display)
+		sonde_buffer_put_text(out, ".Ed\n");
+}
+
+static void put_upper(struct sonde_buffer *out, const char *text)
+{
+	for (; *text; text++)
+		sonde_buffer_put_char(out, (char)toupper((unsigned char)*text));
+}
+
+static void put_section_title(struct sonde_buffer *out, const char *title)
+{
+	sonde_buffer_put_text(out, ".Sh ");
+	put_upper(out, title);
+	sonde_buffer_put_char(out, '\n');
+}
+
+static void put_option(struct sonde_buffer *out, const struct cli_option *option)
+{
+	struct sonde_buffer text = { 0 };
+	const struct cli_choice *choice;
+	const char *help;
+
+	sonde_buffer_put_text(out, ".It ");
+	if (option->short_name)
+		sonde_buffer_put_format(out, "Fl %c , ", option->short_name);
+	sonde_buffer_put_text(out, "Fl \\-");
+	put_escaped(out, option->name, strlen(option->name));
+	if (option->argument)
+		sonde_buffer_put_format(out, " Ar %s", option->argument);
+	sonde_buffer_put_char(out, '\n');
+	cli_put_option_text(&text, option);
+	help = sonde_buffer_text(&text);
+	if (help && *help) {
+		text.data[0] = (char)toupper((unsigned char)*help);
+		put_sentences(out, help, text.size);
+		out->size--; /* the full stop goes before the line feed */
+		sonde_buffer_put_text(out, ".\n");
+	}
+	for (choice = option->choices; choice && choice->name && choice->help; choice++) {
+		sonde_buffer_put_format(out, ".Cm %s :\n", choice->name);
+		put_escaped(out, choice->help, strlen(choice->help));
+		sonde_buffer_put_text(out, choice[1].name ? ";\n" : ".\n");
+	}
+	sonde_buffer_release(&text);
+}
+
+static void put_options(struct sonde_buffer *out, const struct cli_option *options)
+{
+	sonde_buffer_put_text(out, ".Bl -tag -width Ds\n");
+	for (; options->name; options++)
+		put_option(out, options);
+	sonde_buffer_put_text(out, ".El\n");
+}
+
+static void put_examples(struct sonde_buffer *out, const struct cli_example *example)
+{
+	put_section_title(out, "examples");
+	for (; example->command; example++) {
+		char first = (char)toupper((unsigned char)example->shows[0]);
+
+		sonde_buffer_put_char(out, first);
+		put_escaped(out, example->shows + 1, strlen(example->shows) - 1);
+		sonde_buffer_put_text(out, ":\n.Pp\n.Dl ");
+		put_escaped(out, example->command, strlen(example->command));
+		sonde_buffer_put_char(out, '\n');
+		if (example[1].command)
+			sonde_buffer_put_text(out, ".Pp\n");
+	}
+}
+
+static void put_exit_status(struct sonde_buffer *out)
+{
+	put_section_title(out, "exit status");
+	sonde_buffer_put_text(
+		out, ".Bl -tag -width 3n -compact\n"
+		     ".It 0\nAll is well.\n"
+		     ".It 1\nFaults were found, or with\n.Fl \\-strict\nsomething would be lost.\n"
+		     ".It 2\nThe command line is wrong.\n"
+		     ".It 3\nThe command failed.\n"
+		     ".El\n");
+}
+
+static void put_page_head(struct sonde_buffer *out, const char *page, const char *summary)
+{
+	sonde_buffer_put_text(out, ".\\\" Generated by 'make man' from the option tables; "
+				   "do not edit.\n"
+				   ".\\\" SPDX-License-Identifier: Apache-2.0\n"
+				   ".Dd " PAGE_DATE "\n.Dt ");
+	put_upper(out, page);
+	sonde_buffer_put_text(out, " 1\n.Os\n.Sh NAME\n.Nm ");
+	sonde_buffer_put_text(out, page);
+	sonde_buffer_put_text(out, "\n.Nd ");
+	sonde_buffer_put_text(out, summary);
+	sonde_buffer_put_char(out, '\n');
+}
+
+/* The usage line without the program's name: words in capitals are arguments. */
+static void put_synopsis(struct sonde_buffer *out, const char *usage)
+{
+	put_section_title(out, "synopsis");
+	sonde_buffer_put_text(out, ".Nm sonde\n");
+	usage += strcspn(usage, " ");
+	while (*usage) {
+		size_t length = strcspn(++usage, " ");
+		const char *macro = usage[0] == '[' || isupper((unsigned char)usage[0]) ? "Ar" :
+				    usage[0] == '-'					? "Fl" :
+											  "Cm";
+
+		sonde_buffer_put_format(out, ".%s ", macro);
+		put_escaped(out, usage + (usage[0] == '-'), length - (usage[0] == '-'));
+		sonde_buffer_put_char(out, '\n');
+		usage += length;
+	}
+}
+
+/* The command whose name comes next in the alphabet; NULL past the last. */
+static const struct cli_command *next_by_name(const char *name)
+{
+	const struct cli_command *command, *next = NULL;
+	size_t i;
+
+	for (i = 0; (command = cli_command_at(i)); i++)
+		if (strcmp(command->name, name) > 0 &&
+		    (!next || strcmp(command->name, next->name) < 0))
+			next = command;
+	return next;
+}
+
+static void put_see_also(struct sonde_buffer *out, const struct cli_command *left_out)
+{
+	const struct cli_command *command;
+	const char *gap = "";
+
+	put_section_title(out, "see also");
+	if (left_out) {
+		sonde_buffer_put_text(out, ".Xr sonde 1");
+		gap = " ,\n";
+	}
+	for (command = next_by_name(""); command; command = next_by_name(command->name)) {
+		if (command == left_out)
+			continue;
+		sonde_buffer_put_format(out, "%s.Xr sonde-%s 1", gap, command->name);
+		gap = " ,\n";
+	}
+	sonde_buffer_put_char(out, '\n');
+}
+
+static void put_command_page(struct sonde_buffer *out, const struct cli_command *command)
+{
+	const struct cli_option_group *group;
+	const struct cli_topic *topic;
+	char page[64];
+
+	snprintf(page, sizeof(page), "sonde-%s", command->name);
+	put_page_head(out, page, command->summary);
+	put_synopsis(out, command->usage);
+	put_section_title(out, "description");
+	put_text(out, command->description);
+	for (group = command->options; group->options; group++) {
+		if (group->hidden)
+			continue;
+		sonde_buffer_put_format(out, ".Ss %s\n", group->title);
+		put_options(out, group->options);
+	}
+	for (topic = command->topics; topic && topic->title; topic++) {
+		sonde_buffer_put_format(out, ".Ss %s\n", topic->title);
+		put_text(out, topic->text);
+	}
+	put_exit_status(out);
+	put_examples(out, command->examples);
+	put_see_also(out, command);
+}
+
+static void put_command_list(struct sonde_buffer *out)
+{
+	const struct cli_command *command;
+	int section;
+	size_t i;
+
+	for (section = 0; section < CLI_SECTION_COUNT; section++) {
+		sonde_buffer_put_format(out, ".Ss %s\n.Bl -tag -width completion\n",
+					cli_section_title((enum cli_section)section));
+		for (i = 0; (command = cli_command_at(i)); i++) {
+			if ((int)command->section != section)
+				continue;
+			sonde_buffer_put_format(out, ".It Cm %s\n%c", command->name,
+						toupper((unsigned char)command->summary[0]));
+			put_escaped(out, command->summary + 1, strlen(command->summary) - 1);
+			sonde_buffer_put_format(out, ";\nsee\n.Xr sonde-%s 1 .\n", command->name);
+		}
+		sonde_buffer_put_text(out, ".El\n");
+	}
+}
+
+static void put_main_page(struct sonde_buffer *out)
+{
+	put_page_head(out, "sonde", CLI_SUMMARY);
+	put_synopsis(out, "sonde COMMAND [OPTIONS] ...");
+	put_section_title(out, "description");
+	put_text(out, "A recording is what a tracer wrote while a program ran: calls, returns and "
+		      "exceptions of its threads, with registers and stack bytes where they were "
+		      "captured. The format of a recording is found out by looking at it.\n"
+		      "\n"
+		      "Results go to standard output, messages to standard error. Output files "
+		      "appear whole or not at all, and a recording is never changed in place.");
+	put_command_list(out);
+	sonde_buffer_put_text(out, ".Ss Options\n");
+	put_options(out, cli_top_options);
+	put_section_title(out, "environment");
+	sonde_buffer_put_text(out, ".Bl -tag -width NO_COLOR\n"
+				   ".It Ev NO_COLOR\nWhere set and not empty, no colours are used "
+				   "unless\n.Fl \\-color Ar always\nasks for them.\n"
+				   ".It Ev COLUMNS\nThe width of the screen, where the terminal "
+				   "does not tell.\n"
+				   ".El\n");
+	put_exit_status(out);
+	put_examples(out, cli_top_examples);
+	put_see_also(out, NULL);
+}
+
+void cli_put_man_page(struct sonde_buffer *out, const struct cli_command *command)
+{
+	if (command)
+		put_command_page(out, command);
+	else
+		put_main_page(out);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names by id, each encoded once. */
+#include "cli/names.h"
+
+#include <string.h>
+
+#include "base/vec.h"
+
+void names_release(struct names *names)
+{
+	sonde_arena_release(&names->arena);
+	sonde_buffer_release(&names->scratch);
+	sonde_vec_release(names);
+}
+
+static bool make_room(struct names *names, uint32_t id)
+{
+	size_t more = id + (size_t)1 - names->count;
+
+	if (id < names->count)
+		return true;
+	if (!sonde_vec_reserve(names, more))
+		return false;
+	memset(names->items + names->count, 0, more * sizeof(*names->items));
+	names->count += more;
+	return true;
+}
+
+const struct name *names_add(struct names *names, uint32_t id)
+{
+	static const struct name unknown = { .text = "?", .length = 1 };
+	char space[SONDE_LABEL_SIZE], *copy;
+
+	if (id == SONDE_NONE)
+		return &unknown;
+	sonde_buffer_clear(&names->scratch);
+	names->encode(&names->scratch, names->lookup(names->definitions, id, space));
+	copy = names->scratch.failed ? NULL :
+				       sonde_arena_copy_text(&names->arena, names->scratch.data,
+							     names->scratch.size);
+	if (!copy || !make_room(names, id)) {
+		names->failed = true;
+		return &unknown;
+	}
+	names->items[id] = (struct name){ .text = copy, .length = names->scratch.size };
+	return &names->items[id];
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names by id, each encoded for an output once and kept. */
+#ifndef SONDE_CLI_NAMES_H
+#define SONDE_CLI_NAMES_H
+
+#include <sonde/definitions.h>
+
+#include "base/arena.h"
+#include "base/buffer.h"
+
+struct name {
+	const char *text;
+	size_t length;
+};
+
+/* Puts the name of an id; `space` is for a label that must be made up. */
+typedef const char *name_lookup(const struct sonde_definitions *definitions, uint32_t id,
+				char space[SONDE_LABEL_SIZE]);
+typedef void name_encoder(struct sonde_buffer *out, const char *text);
+
+struct names {
+	const struct sonde_definitions *definitions;
+	name_lookup *lookup;
+	name_encoder *encode;
+	struct name *items; /* by id; without text where not met yet */
+	size_t count, capacity;
+	struct sonde_arena arena;
+	struct sonde_buffer scratch;
+	bool failed; /* memory failed; the name handed out is "?" */
+};
+
+void names_release(struct names *names);
+
+/* Encodes a name that is asked for the first time. Never NULL. */
+const struct name *names_add(struct names *names, uint32_t id);
+
+static inline const struct name *names_get(struct names *names, uint32_t id)
+{
+	if (id < names->count && names->items[id].text)
+		return &names->items[id];
+	return names_add(names, id);
+}
+
+#endif

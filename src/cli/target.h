@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a command writes to: --output and --force, and what is refused. */
+#ifndef SONDE_CLI_TARGET_H
+#define SONDE_CLI_TARGET_H
+
+#include "cli/command.h"
+
+struct cli_target {
+	const char *output;
+	bool force;
+};
+
+extern const struct cli_option cli_target_options[];
+
+#define CLI_TARGET_GROUP(type)                                                                     \
+	{                                                                                          \
+		.title = "Output", .options = cli_target_options, .base = offsetof(type, target)   \
+	}
+
+/*
+ * Refuses an output that is missing, that exists without --force, or that is one of the operands
+ * or lies inside or around one of them. Returns an exit code.
+ */
+int cli_target_check(struct cli *cli, const struct cli_target *target);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Escaping, widths and wrapping of text for screens. */
+#include "cli/text.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+
+static uint32_t code_point_of(const char *text, size_t length)
+{
+	const unsigned char *c = (const unsigned char *)text;
+
+	switch (length) {
+	case 1:
+		return c[0];
+	case 2:
+		return (uint32_t)(c[0] & 0x1f) << 6 | (c[1] & 0x3f);
+	case 3:
+		return (uint32_t)(c[0] & 0x0f) << 12 | (uint32_t)(c[1] & 0x3f) << 6 | (c[2] & 0x3f);
+	default:
+		return (uint32_t)(c[0] & 0x07) << 18 | (uint32_t)(c[1] & 0x3f) << 12 |
+		       (uint32_t)(c[2] & 0x3f) << 6 | (c[3] & 0x3f);
+	}
+}
+
+/* Controls, line and paragraph separators, and what changes the direction of writing. */
+static bool is_harmful(uint32_t c)
+{
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x061c || c == 0x200e || c == 0x200f ||
+	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+}
+
+static void put_escape(struct sonde_buffer *out, uint32_t c)
+{
+	sonde_buffer_put_char(out, '\\');
+	if (c == '\n' || c == '\t' || c == '\r') {
+		sonde_buffer_put_char(out, c == '\n' ? 'n' : c == '\t' ? 't' : 'r');
+	} else if (c < 0x100) {
+		sonde_buffer_put_char(out, 'x');
+		sonde_buffer_put_hex(out, c, 2);
+	} else {
+		sonde_buffer_put_char(out, 'u');
+		sonde_buffer_put_hex(out, c, 4);
+	}
+}
+
+void cli_put_escaped(struct sonde_buffer *out, const char *text)
+{
+	size_t left = strlen(text);
+
+	while (left) {
+		size_t length = sonde_utf8_length(text, left);
+		uint32_t c = length ? code_point_of(text, length) : (unsigned char)*text;
+
+		if (!length || is_harmful(c))
+			put_escape(out, c);
+		else
+			sonde_buffer_put(out, text, length);
+		text += length ? length : 1;
+		left -= length ? length : 1;
+	}
+}
+
+size_t cli_text_width(const char *text, size_t size)
+{
+	size_t width = 0, i;
+
+	for (i = 0; i < size; i++)
+		width += ((unsigned char)text[i] & 0xc0) != 0x80;
+	return width;
+}
+
+void cli_put_spaces(struct sonde_buffer *out, size_t count)
+{
+	static const char spaces[] =
+		"                                                                ";
+
+	for (; count > sizeof(spaces) - 1; count -= sizeof(spaces) - 1)
+		sonde_buffer_put(out, spaces, sizeof(spaces) - 1);
+	sonde_buffer_put(out, spaces, count);
+}
+
+bool cli_next_line(const char **text, struct cli_line *line)
+{
+	const char *end;
+
+	if (!*text || !**text)
+		return false;
+	end = strchrnul(*text, '\n');
+	*line = (struct cli_line){ .text = *text, .length = (size_t)(end - *text) };
+	*text = *end ? end + 1 : end;
+	return true;
+}
+
+bool cli_line_is_literal(const struct cli_line *line)
+{
+	return line->length > 2 && line->text[0] == ' ' && line->text[1] == ' ';
+}
+
+/* Where a wrapped text stands. */
+struct wrap {
+	struct sonde_buffer *out;
+	size_t indent, width, column;
+};
+
+static void wrap_break(struct wrap *wrap)
+{
+	sonde_buffer_put_char(wrap->out, '\n');
+	wrap->column = 0;
+}
+
+static void wrap_word(struct wrap *wrap, const char *word, size_t length)
+{
+	size_t width = cli_text_width(word, length);
+
+	if (wrap->column > wrap->indent && wrap->column + 1 + width > wrap->width)
+		wrap_break(wrap);
+	if (wrap->column < wrap->indent) {
+		cli_put_spaces(wrap->out, wrap->indent - wrap->column);
+		wrap->column = wrap->indent;
+	} else if (wrap->column > wrap->indent) {
+		sonde_buffer_put_char(wrap->out, ' ');
+		wrap->column++;
+	}
+	sonde_buffer_put(wrap->out, word, length);
+	wrap->column += width;
+}
+
+static void wrap_words(struct wrap *wrap, const struct cli_line *line)
+{
+	const char *word = line->text, *end = line->text + line->length;
+
+	while (word < end) {
+		const char *space = memchr(word, ' ', (size_t)(end - word));
+		size_t length = (size_t)((space ? space : end) - word);
+
+		if (length)
+			wrap_word(wrap, word, length);
+		word += length + 1;
+	}
+}
+
+void cli_put_wrapped(struct sonde_buffer *out, const char *text, size_t indent, size_t width,
+		     size_t column)
+{
+	struct wrap wrap = { .out = out, .indent = indent, .width = width, .column = column };
+	struct cli_line line;
+
+	while (cli_next_line(&text, &line)) {
+		if (!line.length || cli_line_is_literal(&line)) {
+			if (wrap.column)
+				wrap_break(&wrap);
+			if (line.length)
+				cli_put_spaces(out, indent);
+			sonde_buffer_put(out, line.text, line.length);
+			sonde_buffer_put_char(out, '\n');
+		} else {
+			wrap_words(&wrap, &line);
+		}
+	}
+	if (wrap.column)
+		wrap_break(&wrap);
+}

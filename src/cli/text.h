@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text for screens: foreign text made harmless, columns, paragraphs. */
+#ifndef SONDE_CLI_TEXT_H
+#define SONDE_CLI_TEXT_H
+
+#include "base/buffer.h"
+
+/*
+ * Text that came from outside: control characters, what turns the direction of writing, and
+ * bytes that are not UTF-8 become escapes (\n, \x1b, \u202e). The rest stays as it is.
+ */
+void cli_put_escaped(struct sonde_buffer *out, const char *text);
+
+/* Columns that a text takes, counting a character as one. */
+size_t cli_text_width(const char *text, size_t size);
+
+void cli_put_spaces(struct sonde_buffer *out, size_t count);
+
+/*
+ * Paragraphs wrapped at `width` columns, each line after `indent` spaces. `column` is where the
+ * first line stands already. Ends with a line feed.
+ */
+void cli_put_wrapped(struct sonde_buffer *out, const char *text, size_t indent, size_t width,
+		     size_t column);
+
+/* The next line of a text with lines; false past the last. */
+struct cli_line {
+	const char *text;
+	size_t length;
+};
+bool cli_next_line(const char **text, struct cli_line *line);
+
+/* A line that stays as it is in a text of paragraphs. */
+bool cli_line_is_literal(const struct cli_line *line);
+
+#endif

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sources through the pipeline into a new recording, with progress, a summary and the losses.
+ * With --strict a small sink stands before the writer and refuses to finish after a loss.
+ */
+#include "cli/transfer.h"
+
+#include <stdlib.h>
+
+#include <sonde/format.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "cli/human.h"
+#include "cli/progress.h"
+#include "cli/text.h"
+
+const struct cli_option cli_transfer_options[] = {
+	{ .name = "to-format",
+	  .short_name = 't',
+	  .argument = "NAME",
+	  .kind = CLI_FORMAT,
+	  .help = "format of the output; without it, that of the input",
+	  .offset = offsetof(struct cli_transfer, format) },
+	{ .name = "loss-report",
+	  .argument = "FILE",
+	  .kind = CLI_PATH,
+	  .help = "write what could not be carried over to FILE, as JSON",
+	  .offset = offsetof(struct cli_transfer, loss_report) },
+	{ .name = "strict",
+	  .kind = CLI_FLAG,
+	  .help = "fail, and write nothing, where anything would be lost",
+	  .offset = offsetof(struct cli_transfer, strict) },
+	CLI_JSON_OPTION(struct cli_transfer),
+	{ 0 },
+};
+
+/* Stands before the writer with --strict. */
+struct strict_sink {
+	struct sonde_sink sink;
+	struct sonde_sink_ops ops; /* the writer's abilities with our hooks */
+	struct sonde_sink *writer;
+	const struct sonde_loss *loss;
+};
+
+static struct strict_sink *strict_of(struct sonde_sink *sink)
+{
+	return (struct strict_sink *)sink;
+}
+
+static enum sonde_status strict_begin(struct sonde_sink *sink,
+				      const struct sonde_definitions *definitions,
+				      struct sonde_error *err)
+{
+	struct sonde_sink *writer = strict_of(sink)->writer;
+
+	return writer->ops->begin(writer, definitions, err);
+}
+
+static enum sonde_status strict_events(struct sonde_sink *sink, uint32_t track,
+				       const struct sonde_batch *batch, struct sonde_error *err)
+{
+	struct sonde_sink *writer = strict_of(sink)->writer;
+
+	return writer->ops->events(writer, track, batch, err);
+}
+
+static enum sonde_status strict_track_end(struct sonde_sink *sink, uint32_t track,
+					  struct sonde_error *err)
+{
+	struct sonde_sink *writer = strict_of(sink)->writer;
+
+	return writer->ops->track_end(writer, track, err);
+}
+
+static enum sonde_status strict_finish(struct sonde_sink *sink, struct sonde_error *err)
+{
+	struct strict_sink *strict = strict_of(sink);
+
+	if (sonde_loss_at(strict->loss, 0))
+		return sonde_fail(err, SONDE_LIMIT, SONDE_NO_OFFSET,
+				  "something would be lost, and --strict forbids it");
+	return strict->writer->ops->finish(strict->writer, err);
+}
+
+static void strict_free(struct sonde_sink *sink)
+{
+	sonde_sink_free(strict_of(sink)->writer);
+	free(sink);
+}
+
+/* Takes over the writer; on failure it is still the caller's. */
+static enum sonde_status strict_new(struct sonde_sink **sink, const struct sonde_loss *loss,
+				    struct sonde_error *err)
+{
+	struct strict_sink *strict = malloc(sizeof(*strict));
+
+	if (!strict)
+		return sonde_fail_nomem(err);
+	*strict = (struct strict_sink){
+		.sink.ops = &strict->ops,
+		.ops = { .lanes = (*sink)->ops->lanes,
+			 .parallel_tracks = (*sink)->ops->parallel_tracks,
+			 .begin = strict_begin,
+			 .events = strict_events,
+			 .track_end = strict_track_end,
+			 .finish = strict_finish,
+			 .free = strict_free },
+		.writer = *sink,
+		.loss = loss,
+	};
+	*sink = &strict->sink;
+	return SONDE_OK;
+}
+
+/* Everything that one transfer holds. */
+struct transfer {
+	struct cli *cli;
+	const struct cli_transfer_request *request;
+	struct sonde_recording **sources;
+	const char *format;
+	struct cli_selection selection;
+	struct sonde_loss *loss;
+	struct sonde_run_result result;
+};
+
+static int open_sources(struct transfer *transfer)
+{
+	struct cli *cli = transfer->cli;
+	size_t i;
+
+	transfer->sources = calloc(cli->operand_count + 1, sizeof(struct sonde_recording *));
+	transfer->loss = sonde_loss_new();
+	if (!transfer->sources || !transfer->loss)
+		return cli_fail_nomem(cli);
+	for (i = 0; i < cli->operand_count; i++) {
+		int code = cli_open(cli, cli->operands[i], transfer->request->input,
+				    &transfer->sources[i]);
+
+		if (code != CLI_OK)
+			return code;
+		cli_warn_of_faults(cli, transfer->sources[i]);
+	}
+	transfer->format = transfer->request->transfer->format;
+	if (!transfer->format)
+		transfer->format =
+			sonde_format_info(sonde_recording_format(transfer->sources[0]))->name;
+	return cli_selection_resolve(cli, transfer->sources[0], transfer->request->range,
+				     transfer->request->filter, &transfer->selection);
+}
+
+static enum sonde_status run_pipeline(struct transfer *transfer, struct sonde_error *err)
+{
+	const struct cli_target *target = transfer->request->target;
+	struct sonde_create_options create = { .format = transfer->format,
+					       .replace = target->force,
+					       .loss = transfer->loss };
+	struct sonde_run_options run = { .selection = transfer->selection.spec,
+					 .loss = transfer->loss };
+	struct cli_progress progress;
+	struct sonde_sink *sink = NULL;
+	enum sonde_status status;
+
+	status = sonde_sink_create(target->output, &create, &sink, err);
+	if (status == SONDE_OK && transfer->request->transfer->strict)
+		status = strict_new(&sink, transfer->loss, err);
+	if (status == SONDE_OK) {
+		cli_progress_begin(transfer->cli, &progress, "writing", "event");
+		run.progress = &progress.progress;
+		status = sonde_pipeline_run(transfer->sources, transfer->cli->operand_count, sink,
+					    &run, &transfer->result, err);
+		sonde_sink_free(sink);
+		cli_progress_end(&progress);
+	} else {
+		sonde_sink_free(sink);
+	}
+	return status;
+}
+
+static void put_losses_json(struct sonde_json_writer *json, const struct sonde_loss *loss)
+{
+	const struct sonde_loss_entry *entry;
+	size_t i;
+
+	sonde_json_key(json, "losses");
+	sonde_json_array_begin(json);
+	for (i = 0; (entry = sonde_loss_at(loss, i)); i++) {
+		sonde_json_object_begin_inline(json);
+		sonde_json_member_string(json, "what", entry->what);
+		sonde_json_member_u64(json, "count", entry->count);
+		sonde_json_member_string(json, "reason", entry->reason);
+		sonde_json_object_end(json);
+	}
+	sonde_json_array_end(json);
+}
+
+static enum sonde_status write_file(const char *path, const struct sonde_buffer *text,
+				    struct sonde_error *err)
+{
+	struct sonde_staged staged = { 0 };
+	struct sonde_output output = { .fd = -1 };
+	enum sonde_status status = sonde_staged_begin(&staged, path, false, true, err);
+
+	if (status == SONDE_OK)
+		status = sonde_output_open(&output, staged.work, err);
+	if (status == SONDE_OK)
+		status = sonde_output_write(&output, text->data, text->size, err);
+	if (status == SONDE_OK)
+		status = sonde_output_close(&output, err);
+	if (status == SONDE_OK)
+		status = sonde_staged_commit(&staged, err);
+	sonde_output_release(&output);
+	sonde_staged_release(&staged);
+	return status;
+}
+
+static int write_loss_report(struct transfer *transfer)
+{
+	const char *path = transfer->request->transfer->loss_report;
+	struct sonde_buffer text = { 0 };
+	struct sonde_json_writer json;
+	struct sonde_error err = { 0 };
+	enum sonde_status status;
+
+	sonde_json_writer_init(&json, &text, true);
+	sonde_json_object_begin(&json);
+	put_losses_json(&json, transfer->loss);
+	sonde_json_object_end(&json);
+	sonde_buffer_put_char(&text, '\n');
+	status = text.failed ? sonde_fail_nomem(&err) : write_file(path, &text, &err);
+	sonde_buffer_release(&text);
+	return status == SONDE_OK ? CLI_OK : cli_fail(transfer->cli, &err);
+}
+
+static void put_summary_json(struct transfer *transfer)
+{
+	const struct sonde_run_result *result = &transfer->result;
+	struct sonde_json_writer json;
+	size_t i;
+
+	sonde_json_writer_init(&json, &transfer->cli->out, true);
+	sonde_json_object_begin(&json);
+	sonde_json_member_string(&json, "output", transfer->request->target->output);
+	sonde_json_member_string(&json, "format", transfer->format);
+	sonde_json_key(&json, "sources");
+	sonde_json_array_begin(&json);
+	for (i = 0; i < transfer->cli->operand_count; i++)
+		sonde_json_string(&json, transfer->cli->operands[i]);
+	sonde_json_array_end(&json);
+	sonde_json_member_u64(&json, "events_read", result->events_read);
+	sonde_json_member_u64(&json, "events_written", result->events_written);
+	sonde_json_member_u64(&json, "events_synthetic", result->events_synthetic);
+	sonde_json_member_u64(&json, "details_written", result->details_written);
+	put_losses_json(&json, transfer->loss);
+	sonde_json_object_end(&json);
+	sonde_buffer_put_char(&transfer->cli->out, '\n');
+}
+
+static void put_losses(struct transfer *transfer)
+{
+	struct sonde_buffer *out = &transfer->cli->out;
+	const struct sonde_loss_entry *entry;
+	size_t i;
+
+	if (!sonde_loss_at(transfer->loss, 0)) {
+		sonde_buffer_put_text(out, "nothing was lost\n");
+		return;
+	}
+	cli_put_styled(transfer->cli, CLI_STYLE_YELLOW, "lost:\n");
+	for (i = 0; (entry = sonde_loss_at(transfer->loss, i)); i++) {
+		sonde_buffer_put_text(out, "  ");
+		cli_put_count(out, entry->count);
+		sonde_buffer_put_char(out, ' ');
+		cli_put_escaped(out, entry->what);
+		sonde_buffer_put_text(out, ": ");
+		cli_put_escaped(out, entry->reason);
+		sonde_buffer_put_char(out, '\n');
+	}
+}
+
+static void put_summary(struct transfer *transfer)
+{
+	const struct sonde_run_result *result = &transfer->result;
+	struct sonde_buffer *out = &transfer->cli->out;
+
+	sonde_buffer_put_text(out, "wrote ");
+	cli_put_escaped(out, transfer->request->target->output);
+	sonde_buffer_put_format(out, " (%s): ", transfer->format);
+	cli_put_counted(out, result->events_written, "event");
+	sonde_buffer_put_text(out, " of ");
+	cli_put_count(out, result->events_read);
+	sonde_buffer_put_text(out, " read, ");
+	cli_put_counted(out, result->details_written, "detail");
+	sonde_buffer_put_char(out, '\n');
+	if (result->events_synthetic) {
+		cli_put_counted(out, result->events_synthetic, "call");
+		sonde_buffer_put_text(out, " opened or closed at the edges, by events marked "
+					   "synthetic\n");
+	}
+	put_losses(transfer);
+}
+
+static int tell(struct transfer *transfer, enum sonde_status status, const struct sonde_error *err)
+{
+	const struct cli_transfer *options = transfer->request->transfer;
+	bool refused = status == SONDE_LIMIT && options->strict && sonde_loss_at(transfer->loss, 0);
+	int code = CLI_OK;
+
+	if (options->loss_report && (status == SONDE_OK || refused))
+		code = write_loss_report(transfer);
+	if (refused) {
+		put_losses(transfer);
+		cli_error(transfer->cli, "%s; nothing was written", err->message);
+		return CLI_FINDINGS;
+	}
+	if (status != SONDE_OK)
+		return cli_fail(transfer->cli, err);
+	if (options->json)
+		put_summary_json(transfer);
+	else if (!transfer->cli->common.quiet)
+		put_summary(transfer);
+	return code;
+}
+
+int cli_transfer_run(struct cli *cli, const struct cli_transfer_request *request)
+{
+	struct transfer transfer = { .cli = cli, .request = request };
+	struct sonde_error err = { 0 };
+	size_t i;
+	int code = cli_target_check(cli, request->target);
+
+	if (code != CLI_OK)
+		return code;
+	code = open_sources(&transfer);
+	if (code == CLI_OK)
+		code = tell(&transfer, run_pipeline(&transfer, &err), &err);
+	for (i = 0; transfer.sources && i < cli->operand_count; i++)
+		sonde_recording_close(transfer.sources[i]);
+	free(transfer.sources);
+	sonde_loss_free(transfer.loss);
+	cli_selection_release(&transfer.selection);
+	return code;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The common part of convert, cut and merge: sources through the pipeline into a new recording. */
+#ifndef SONDE_CLI_TRANSFER_H
+#define SONDE_CLI_TRANSFER_H
+
+#include "cli/input.h"
+#include "cli/select.h"
+#include "cli/target.h"
+
+struct cli_transfer {
+	const char *format; /* NULL: as the first source */
+	const char *loss_report;
+	bool strict;
+	bool json;
+};
+
+extern const struct cli_option cli_transfer_options[];
+
+#define CLI_TRANSFER_GROUP(type)                                                                   \
+	{                                                                                          \
+		.title = "Writing", .options = cli_transfer_options,                               \
+		.base = offsetof(type, transfer)                                                   \
+	}
+
+/* What the losses are about, for the topics of a command. */
+#define CLI_LOSS_TOPIC                                                                             \
+	{                                                                                          \
+		.title = "Losses",                                                                 \
+		.text = "What the target format cannot hold is counted and named, never dropped "  \
+			"in silence. --loss-report writes the same as JSON; with --strict any "    \
+			"loss is a failure, and no output appears.",                               \
+	}
+
+struct cli_transfer_request {
+	const struct cli_input *input;
+	const struct cli_target *target;
+	const struct cli_transfer *transfer;
+	const struct cli_range *range;	 /* or NULL; both only with one operand */
+	const struct cli_filter *filter; /* or NULL */
+};
+
+/* Carries the operands over and tells what was done. Returns the exit code. */
+int cli_transfer_run(struct cli *cli, const struct cli_transfer_request *request);
+
+#endif

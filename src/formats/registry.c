@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of all formats, and what is done by way of it: finding the format of a path, and
+ * handing writing, checking and recovering to it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "formats/format.h"
+
+static const struct sonde_format *const formats[] = {
+	&sonde_format_atf,
+};
+
+#define FORMAT_COUNT (sizeof(formats) / sizeof(formats[0]))
+
+size_t sonde_format_count(void)
+{
+	return FORMAT_COUNT;
+}
+
+const struct sonde_format *sonde_format_at(size_t index)
+{
+	return index < FORMAT_COUNT ? formats[index] : NULL;
+}
+
+const struct sonde_format *sonde_format_by_name(const char *name)
+{
+	for (size_t i = 0; i < FORMAT_COUNT; i++) {
+		if (!strcmp(formats[i]->info.name, name))
+			return formats[i];
+	}
+	return NULL;
+}
+
+const struct sonde_format_info *sonde_format_info(const struct sonde_format *format)
+{
+	return &format->info;
+}
+
+static bool is_read(const struct sonde_format *format)
+{
+	return format->info.lanes_read;
+}
+
+/* "atf, cff": the names of formats for a message, cut where there is no room. */
+static const char *list_names(bool only_read, char *text, size_t size)
+{
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < FORMAT_COUNT && used < size; i++) {
+		if (!only_read || is_read(formats[i]))
+			used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "",
+						 formats[i]->info.name);
+	}
+	return text;
+}
+
+static enum sonde_status fail_unknown_name(struct sonde_error *err, const char *name)
+{
+	char names[256];
+
+	sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET, "there is no format \"%s\"; known are: %s",
+		   name, list_names(false, names, sizeof(names)));
+	return SONDE_ARGUMENT;
+}
+
+enum sonde_status sonde_format_detect(const char *path, const struct sonde_format **format,
+				      struct sonde_error *err)
+{
+	char names[256];
+	int best = 0;
+
+	*format = NULL;
+	errno = 0;
+	if (sonde_path_kind(path) == SONDE_PATH_ABSENT) {
+		if (!errno)
+			errno = ENOENT;
+		sonde_fail_errno(err, path, "there is nothing to read here");
+		return SONDE_IO;
+	}
+	for (size_t i = 0; i < FORMAT_COUNT; i++) {
+		int sure = is_read(formats[i]) ? formats[i]->probe(path) : 0;
+
+		if (sure > best) {
+			best = sure;
+			*format = formats[i];
+		}
+	}
+	if (best)
+		return SONDE_OK;
+	sonde_fail(err, SONDE_FORMAT, SONDE_NO_OFFSET,
+		   "this is in no format that is read here (%s); give the path of a whole "
+		   "recording, or name its format where it is too damaged to be recognised",
+		   list_names(true, names, sizeof(names)));
+	sonde_error_set_file(err, path);
+	return SONDE_FORMAT;
+}
+
+enum sonde_status sonde_format_choose(const char *path, const char *name,
+				      const struct sonde_format **format, struct sonde_error *err)
+{
+	if (!name)
+		return sonde_format_detect(path, format, err);
+	*format = sonde_format_by_name(name);
+	return *format ? SONDE_OK : fail_unknown_name(err, name);
+}
+
+enum sonde_status sonde_check(const char *path, const struct sonde_check_options *options,
+			      struct sonde_diagnostics *diagnostics, struct sonde_error *err)
+{
+	static const struct sonde_check_options none;
+	const struct sonde_format *format;
+	enum sonde_status status;
+
+	if (!options)
+		options = &none;
+	status = sonde_format_choose(path, options->format, &format, err);
+	if (status)
+		return status;
+	if (!format->check)
+		return sonde_fail(err, SONDE_UNSUPPORTED, SONDE_NO_OFFSET,
+				  "a recording in format %s cannot be checked", format->info.name);
+	return format->check(path, options, diagnostics, err);
+}
+
+enum sonde_status sonde_recover(const char *path, const char *output,
+				const struct sonde_recover_options *options,
+				struct sonde_diagnostics *diagnostics,
+				struct sonde_recover_result *result, struct sonde_error *err)
+{
+	static const struct sonde_recover_options none;
+	struct sonde_recover_result ignored;
+	const struct sonde_format *format;
+	enum sonde_status status;
+
+	if (!options)
+		options = &none;
+	if (!result)
+		result = &ignored;
+	*result = (struct sonde_recover_result){ 0 };
+	status = sonde_format_choose(path, options->format, &format, err);
+	if (status)
+		return status;
+	if (!format->recover)
+		return sonde_fail(err, SONDE_UNSUPPORTED, SONDE_NO_OFFSET,
+				  "a recording in format %s cannot be recovered",
+				  format->info.name);
+	return format->recover(path, output, options, diagnostics, result, err);
+}
+
+enum sonde_status sonde_sink_create(const char *path, const struct sonde_create_options *options,
+				    struct sonde_sink **sink, struct sonde_error *err)
+{
+	const struct sonde_format *format;
+
+	*sink = NULL;
+	if (!options || !options->format)
+		return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
+				  "the format to write must be named");
+	format = sonde_format_by_name(options->format);
+	if (!format)
+		return fail_unknown_name(err, options->format);
+	if (!format->create)
+		return sonde_fail(err, SONDE_UNSUPPORTED, SONDE_NO_OFFSET,
+				  "recordings in format %s are read here, not written",
+				  format->info.name);
+	return format->create(path, options, sink, err);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The filters of a pipeline. Each is a sink that feeds a sink, works on one track of one source,
+ * and gets any number of `events` and one `track_end`; `begin` and `finish` are the business of
+ * the pipeline. A filter does not own the sink that it feeds. The order is cut, select, renumber:
+ * the first two know the source's ids, and cut must see all calls to know which are open.
+ */
+#ifndef SONDE_MODEL_FILTERS_H
+#define SONDE_MODEL_FILTERS_H
+
+#include <sonde/pipeline.h>
+
+#include "model/remap.h"
+
+/* Events that a filter writes anew are handed on in batches of this many. */
+#define SONDE_FILTER_BATCH 1024
+
+/*
+ * Passes the events from from_ns up to, not including, to_ns (0: no end). The calls open at
+ * from_ns are opened again there, outermost first; of those open at to_ns the ones that end later
+ * in the track are closed there, innermost first; both marked SONDE_EVENT_SYNTHETIC and without
+ * details. A call that never ends in the source does not end here.
+ */
+enum sonde_status sonde_cut_new(uint64_t from_ns, uint64_t to_ns, struct sonde_sink *next,
+				struct sonde_sink **sink, struct sonde_error *err);
+
+/*
+ * Passes the events whose kind, function and depth are wanted. A call and what leaves it stay or
+ * go together. Where calls go by function or depth and the kinds wanted include all of call,
+ * return and exception, depths are counted anew over the calls that stay. Times and tracks of the
+ * specification are not looked at.
+ */
+enum sonde_status sonde_select_new(const struct sonde_selection_spec *spec,
+				   const struct sonde_definitions *definitions,
+				   struct sonde_sink *next, struct sonde_sink **sink,
+				   struct sonde_error *err);
+
+/* The specification asks for what sonde_select_new() does. */
+bool sonde_select_is_needed(const struct sonde_selection_spec *spec);
+
+/* Gives one track of a source its ids in the target, also in details. */
+enum sonde_status sonde_renumber_new(struct sonde_remap *remap, uint32_t track,
+				     struct sonde_sink *next, struct sonde_sink **sink,
+				     struct sonde_error *err);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Numbering anew: how the ids of a source's definitions become ids of the target's definitions.
+ * The filter that applies it to events is in renumber.c.
+ */
+#ifndef SONDE_MODEL_REMAP_H
+#define SONDE_MODEL_REMAP_H
+
+#include <stdatomic.h>
+
+#include <sonde/pipeline.h>
+
+/* One source's ids in the target. */
+struct sonde_remap;
+
+/*
+ * Copies to `target` what belongs to the wanted tracks of a source: `wanted` has a bool for each
+ * track, NULL wants everything. Processes begin and end within the times of `spec`, of which
+ * nothing else is looked at. What the sources disagree about is counted in `loss`.
+ */
+enum sonde_status sonde_remap_new(const struct sonde_definitions *source,
+				  struct sonde_definitions *target, const bool *wanted,
+				  const struct sonde_selection_spec *spec, struct sonde_loss *loss,
+				  struct sonde_remap **remap, struct sonde_error *err);
+void sonde_remap_free(struct sonde_remap *remap);
+
+/* The target's id of a wanted track, and of that track's process. */
+uint32_t sonde_remap_track(const struct sonde_remap *remap, uint32_t track);
+uint32_t sonde_remap_process_of(const struct sonde_remap *remap, uint32_t track);
+
+/*
+ * A growing map of ids that is read without a lock. The ids below `count` are known; SONDE_NONE
+ * among them means that nobody needed that one so far.
+ */
+struct sonde_id_slots {
+	struct sonde_id_slots *retired; /* the smaller ones before this, freed with the map */
+	size_t capacity;
+	_Atomic uint32_t ids[];
+};
+
+struct sonde_id_map {
+	struct sonde_id_slots *_Atomic slots; /* published before the count */
+	_Atomic uint32_t count;
+};
+
+static inline uint32_t sonde_id_map_find(const struct sonde_id_map *map, uint32_t id)
+{
+	const struct sonde_id_slots *slots;
+
+	if (id >= atomic_load_explicit(&map->count, memory_order_acquire))
+		return SONDE_NONE;
+	slots = atomic_load_explicit(&map->slots, memory_order_acquire);
+	return atomic_load_explicit(&slots->ids[id], memory_order_acquire);
+}
+
+/* The map of functions as one track uses it. */
+struct sonde_function_map {
+	struct sonde_remap *remap;
+	uint32_t process; /* in the target: of functions whose own process is not there */
+};
+
+/*
+ * The target's id of a source's function or event type. One that was defined after
+ * sonde_remap_new() is copied to the target now. An id that the source does not have gives
+ * SONDE_NONE. Safe from several threads.
+ */
+enum sonde_status sonde_function_map_get(const struct sonde_function_map *map, uint32_t function,
+					 uint32_t *id, struct sonde_error *err);
+enum sonde_status sonde_remap_event_type(struct sonde_remap *remap, uint32_t event_type,
+					 uint32_t *id, struct sonde_error *err);
+
+/* For a first try without a call. */
+const struct sonde_id_map *sonde_remap_functions(const struct sonde_remap *remap);
+
+#endif

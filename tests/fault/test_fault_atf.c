@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ATF with each allocation and each call to the system failing in turn: opening and walking,
+ * checking, converting and recovering. What cannot be done fails cleanly, and an output is there
+ * whole or not at all.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <sonde/sonde.h>
+
+#include "fault.h"
+
+struct world {
+	char input[512];
+	char output[64];
+};
+
+static char scratch[] = "/tmp/sonde-fault-atf-XXXXXX";
+
+static int make_scratch(void **state)
+{
+	(void)state;
+	return mkdtemp(scratch) ? 0 : -1;
+}
+
+static void remove_output(void *user)
+{
+	char command[128];
+
+	(void)user;
+	snprintf(command, sizeof(command), "rm -rf %s/*", scratch);
+	assert_int_equal(system(command), 0);
+}
+
+static int remove_scratch(void **state)
+{
+	remove_output(*state);
+	return rmdir(scratch);
+}
+
+static struct world world_of(const char *golden)
+{
+	struct world world;
+
+	snprintf(world.input, sizeof(world.input), "%s/atf/%s", getenv("GOLDEN"), golden);
+	snprintf(world.output, sizeof(world.output), "%s/out", scratch);
+	return world;
+}
+
+/* Every event and every detail of a track. */
+static enum sonde_status walk_track(struct sonde_recording *recording, uint32_t track,
+				    struct sonde_error *err)
+{
+	struct sonde_cursor *cursor;
+	struct sonde_detail detail;
+	struct sonde_batch batch;
+	enum sonde_status status = sonde_cursor_open(recording, track, &cursor, err);
+
+	if (status < 0)
+		return status;
+	while ((status = sonde_cursor_next(cursor, &batch, err)) == SONDE_OK)
+		;
+	/* from the last to the first, so that the table of offsets is built */
+	for (uint64_t number = 300; status == SONDE_END && number-- > 290;)
+		if (sonde_cursor_detail(cursor, number, &detail, err) == SONDE_NOMEM)
+			status = SONDE_NOMEM;
+	sonde_cursor_free(cursor);
+	return status == SONDE_END ? SONDE_OK : status;
+}
+
+static enum sonde_status run_walk(void *user, struct sonde_error *err)
+{
+	const struct world *world = user;
+	struct sonde_recording *recording;
+	enum sonde_status status = sonde_recording_open(world->input, NULL, &recording, err);
+	uint32_t tracks;
+
+	if (status < 0)
+		return status;
+	tracks = sonde_definitions_track_count(sonde_recording_definitions(recording));
+	for (uint32_t track = 0; track < tracks && status == SONDE_OK; track++)
+		status = walk_track(recording, track, err);
+	sonde_recording_close(recording);
+	return status;
+}
+
+static enum sonde_status run_check(void *user, struct sonde_error *err)
+{
+	const struct world *world = user;
+	struct sonde_diagnostics *diagnostics = sonde_diagnostics_new();
+	struct sonde_check_options options = { .threads = 1 };
+	enum sonde_status status;
+
+	if (!diagnostics)
+		return sonde_fail_nomem(err);
+	status = sonde_check(world->input, &options, diagnostics, err);
+	sonde_diagnostics_free(diagnostics);
+	return status;
+}
+
+static enum sonde_status run_convert(void *user, struct sonde_error *err)
+{
+	const struct world *world = user;
+	struct sonde_create_options create = { .format = "atf" };
+	struct sonde_run_options options = { .threads = 1 };
+	struct sonde_recording *recording;
+	struct sonde_run_result result;
+	struct sonde_sink *sink = NULL;
+	enum sonde_status status = sonde_recording_open(world->input, NULL, &recording, err);
+
+	if (status < 0)
+		return status;
+	status = sonde_sink_create(world->output, &create, &sink, err);
+	if (status == SONDE_OK)
+		status = sonde_pipeline_run(&recording, 1, sink, &options, &result, err);
+	sonde_sink_free(sink);
+	sonde_recording_close(recording);
+	return status;
+}
+
+static enum sonde_status run_recover(void *user, struct sonde_error *err)
+{
+	const struct world *world = user;
+	struct sonde_diagnostics *diagnostics = sonde_diagnostics_new();
+	struct sonde_recover_options options = { 0 };
+	struct sonde_recover_result result;
+	enum sonde_status status;
+
+	if (!diagnostics)
+		return sonde_fail_nomem(err);
+	status = sonde_recover(world->input, world->output, &options, diagnostics, &result, err);
+	sonde_diagnostics_free(diagnostics);
+	return status;
+}
+
+/* No output where it failed, nothing half done beside it, and a sound one where it did not. */
+static void expect_whole_or_nothing(void *user, enum sonde_status status,
+				    const struct sonde_error *err)
+{
+	const struct world *world = user;
+	struct sonde_diagnostics *diagnostics = sonde_diagnostics_new();
+	struct sonde_check_options options = { .threads = 1 };
+	struct sonde_error check_error = { 0 };
+	char command[128];
+
+	(void)err;
+	snprintf(command, sizeof(command), "test \"$(ls -d %s* 2>/dev/null | wc -l)\" -le 1",
+		 world->output);
+	assert_int_equal(system(command), 0);
+	if (access(world->output, F_OK) == 0) {
+		assert_int_equal(sonde_check(world->output, &options, diagnostics, &check_error),
+				 SONDE_OK);
+		assert_int_equal(sonde_diagnostics_count(diagnostics, SONDE_WARNING), 0);
+	} else {
+		assert_true(status < 0);
+	}
+	sonde_diagnostics_free(diagnostics);
+}
+
+static void test_walk(void **state)
+{
+	struct world world = world_of("normal"), crashed = world_of("crashed");
+	struct fault_case walk = { .run = run_walk, .user = &world };
+
+	(void)state;
+	assert_true(fault_run_all(FAULT_ALLOCATION, &walk) > 50);
+	assert_true(fault_run_all(FAULT_INPUT, &walk) > 20);
+	walk.user = &crashed;
+	assert_true(fault_run_all(FAULT_ALLOCATION, &walk) > 30);
+}
+
+static void test_check(void **state)
+{
+	struct world world = world_of("bad_link"), crashed = world_of("crashed");
+	struct fault_case check = { .run = run_check, .user = &world };
+
+	(void)state;
+	assert_true(fault_run_all(FAULT_ALLOCATION, &check) > 50);
+	assert_true(fault_run_all(FAULT_INPUT, &check) > 20);
+	check.user = &crashed;
+	assert_true(fault_run_all(FAULT_ALLOCATION, &check) > 30);
+}
+
+static void test_convert(void **state)
+{
+	struct world world = world_of("normal");
+	struct fault_case convert = {
+		.run = run_convert,
+		.before = remove_output,
+		.after = expect_whole_or_nothing,
+		.user = &world,
+	};
+
+	(void)state;
+	assert_true(fault_run_all(FAULT_ALLOCATION, &convert) > 100);
+	assert_true(fault_run_all(FAULT_INPUT, &convert) > 20);
+	assert_true(fault_run_all(FAULT_OUTPUT, &convert) > 30);
+}
+
+static void test_recover(void **state)
+{
+	struct world world = world_of("crashed");
+	struct fault_case recover = {
+		.run = run_recover,
+		.before = remove_output,
+		.after = expect_whole_or_nothing,
+		.user = &world,
+	};
+
+	(void)state;
+	assert_true(fault_run_all(FAULT_ALLOCATION, &recover) > 50);
+	assert_true(fault_run_all(FAULT_INPUT, &recover) > 20);
+	assert_true(fault_run_all(FAULT_OUTPUT, &recover) > 30);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_walk),
+		cmocka_unit_test(test_check),
+		cmocka_unit_test(test_convert),
+		cmocka_unit_test(test_recover),
+	};
+
+	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The model with each allocation failing in turn: cursors, selections, and pipelines with all
+ * filters. Definitions and diagnostics are in test_fault_base.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+
+#include <sonde/sonde.h>
+
+#include "../unit/memory_recording.h"
+#include "fault.h"
+#include "model/recording.h"
+
+struct world {
+	struct sonde_recording *sources[2];
+	struct sonde_run_options options;
+	size_t source_count;
+};
+
+/* Functions of which some are defined only when they are read, and details. */
+static struct sonde_recording *new_source(void)
+{
+	struct sonde_recording *recording = memory_recording_new(7);
+	uint32_t process = memory_add_process(recording, "p");
+	uint64_t random = 3;
+
+	for (unsigned int i = 0; i < 4; i++)
+		memory_add_function(recording, process, i % 2 ? "odd" : "even");
+	for (uint32_t track = 0; track < 3; track++) {
+		struct sonde_event event;
+
+		memory_add_track(recording, process, "t");
+		memory_add_calls(recording, track, 50, 0, 4, false, &random);
+		event = memory_event(SONDE_EVENT_CALL, 500, MEMORY_UNDEFINED + track, 30);
+		event.detail = memory_add_detail(recording, track, MEMORY_UNDEFINED + 9);
+		memory_add_event(recording, track, event);
+	}
+	return recording;
+}
+
+static void make_sources(void *user)
+{
+	struct world *world = user;
+
+	world->sources[0] = new_source();
+	world->sources[1] = new_source();
+}
+
+/* Belongs to what is tried: a source grows by the functions that are met in it. */
+static enum sonde_status close_sources(struct world *world, enum sonde_status status)
+{
+	sonde_recording_close(world->sources[0]);
+	sonde_recording_close(world->sources[1]);
+	return status;
+}
+
+static unsigned int run_all(struct world *world,
+			    enum sonde_status (*run)(void *user, struct sonde_error *err))
+{
+	const struct fault_case fault_case = {
+		.before = make_sources,
+		.run = run,
+		.user = world,
+	};
+
+	return fault_run_all(FAULT_ALLOCATION, &fault_case);
+}
+
+static enum sonde_status run_merge(void *user, struct sonde_error *err)
+{
+	struct world *world = user;
+	struct sonde_merged_cursor *cursor;
+	struct sonde_batch batch;
+	enum sonde_status status =
+		sonde_merged_cursor_open(world->sources[0], NULL, 0, &cursor, err);
+
+	if (status)
+		return close_sources(world, status);
+	while (!(status = sonde_merged_cursor_next(cursor, &batch, err)))
+		;
+	sonde_merged_cursor_free(cursor);
+	return close_sources(world, status == SONDE_END ? SONDE_OK : status);
+}
+
+static void test_merged_cursor(void **state)
+{
+	struct world world = { 0 };
+
+	(void)state;
+	assert_true(run_all(&world, run_merge) > 10);
+}
+
+static enum sonde_status run_pipeline(void *user, struct sonde_error *err)
+{
+	struct world *world = user;
+	struct collector collector;
+	enum sonde_status status;
+
+	collector_init(&collector);
+	world->options.loss = sonde_loss_new();
+	if (!world->options.loss)
+		return close_sources(world, sonde_fail_nomem(err));
+	collector.ops.lanes = SONDE_LANE_EVENTS |
+			      (world->source_count > 1 ? SONDE_LANE_DETAILS : 0);
+	status = sonde_pipeline_run(world->sources, world->source_count, &collector.base,
+				    &world->options, NULL, err);
+	sonde_loss_free(world->options.loss);
+	collector_release(&collector);
+	return close_sources(world, status);
+}
+
+static void test_one_source(void **state)
+{
+	struct world world = { .source_count = 1, .options = { .threads = 1 } };
+
+	(void)state;
+	assert_true(run_all(&world, run_pipeline) > 10);
+}
+
+static void test_all_filters(void **state)
+{
+	static const uint32_t tracks[] = { 0, 2, 4 };
+	static const char *const patterns[] = { "od*", "0x*" };
+	struct world world = {
+		.source_count = 2,
+		.options = {
+			.threads = 1,
+			.selection = {
+				.from_ns = 20,
+				.to_ns = 600,
+				.tracks = tracks,
+				.track_count = 3,
+				.functions = patterns,
+				.function_count = 2,
+			},
+		},
+	};
+
+	(void)state;
+	assert_true(run_all(&world, run_pipeline) > 30);
+	world.options.threads = 3;
+	assert_true(run_all(&world, run_pipeline) > 30);
+}
+
+static enum sonde_status run_selection(void *user, struct sonde_error *err)
+{
+	static const char *const patterns[] = { "od*", "0x*" };
+	static const uint32_t tracks[] = { 0, 2 };
+	const struct sonde_selection_spec spec = {
+		.functions = patterns,
+		.function_count = 2,
+		.tracks = tracks,
+		.track_count = 2,
+	};
+	struct world *world = user;
+	struct sonde_selection *selection;
+	enum sonde_status status =
+		sonde_selection_new(&spec, world->sources[0]->definitions, &selection, err);
+
+	if (status)
+		return close_sources(world, status);
+	for (uint32_t i = 0; i < 4; i++) {
+		struct sonde_event event = memory_event(SONDE_EVENT_CALL, 0, i, 1);
+
+		/* Without memory for remembering the answer is the same. */
+		if (sonde_selection_has(selection, &event) != (i % 2))
+			status = sonde_fail(err, SONDE_ARGUMENT, 0, "a wrong answer");
+	}
+	sonde_selection_free(selection);
+	return close_sources(world, status);
+}
+
+static void check_answers(void *user, enum sonde_status status, const struct sonde_error *err)
+{
+	(void)user;
+	(void)err;
+	assert_int_not_equal(status, SONDE_ARGUMENT);
+}
+
+static void test_selection(void **state)
+{
+	struct world world = { 0 };
+	const struct fault_case fault_case = {
+		.before = make_sources,
+		.run = run_selection,
+		.after = check_answers,
+		.user = &world,
+	};
+
+	(void)state;
+	assert_true(fault_run_all(FAULT_ALLOCATION, &fault_case) > 4);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_merged_cursor),
+		cmocka_unit_test(test_one_source),
+		cmocka_unit_test(test_all_filters),
+		cmocka_unit_test(test_selection),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

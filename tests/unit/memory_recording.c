@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The recording in memory and the collecting sink of memory_recording.h. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "formats/format.h"
+#include "memory_recording.h"
+#include "model/recording.h"
+
+static void need(bool happened)
+{
+	if (!happened)
+		abort();
+}
+
+struct memory_track {
+	SONDE_VEC(struct sonde_event) events;
+	SONDE_VEC(struct sonde_detail) details;
+	uint64_t fail_at;
+};
+
+struct memory {
+	size_t batch_size;
+	SONDE_VEC(struct memory_track) tracks;
+	pthread_mutex_t lock;	   /* of what follows */
+	struct sonde_key_map lazy; /* key of an undefined function -> id */
+};
+
+struct memory_cursor {
+	struct sonde_cursor base;
+	uint64_t position;
+	struct sonde_event *events; /* batch_size of them */
+	uint8_t byte;		    /* what details point at */
+};
+
+static struct memory_track *track_of(const struct sonde_recording *recording, uint32_t track)
+{
+	return &((struct memory *)recording->data)->tracks.items[track];
+}
+
+/* As readers do: a function that nobody defined is defined when it is met. */
+static enum sonde_status resolve(struct sonde_recording *recording, uint32_t process,
+				 uint32_t *function, struct sonde_error *err)
+{
+	struct memory *memory = recording->data;
+	struct sonde_function made = {
+		.process = process,
+		.module = SONDE_NONE,
+		.key = *function,
+	};
+	enum sonde_status status = SONDE_OK;
+	uint32_t id;
+
+	if (*function < MEMORY_UNDEFINED || *function == SONDE_NONE)
+		return SONDE_OK;
+	pthread_mutex_lock(&memory->lock);
+	id = sonde_key_map_find(&memory->lazy, *function);
+	if (id == SONDE_NONE) {
+		status = sonde_definitions_add_function(recording->definitions, &made, &id, err);
+		if (!status && !sonde_key_map_add(&memory->lazy, *function, id))
+			status = sonde_fail_nomem(err);
+	}
+	pthread_mutex_unlock(&memory->lock);
+	*function = id;
+	return status;
+}
+
+static uint32_t cursor_process(const struct sonde_cursor *cursor)
+{
+	return sonde_definitions_track(cursor->recording->definitions, cursor->track)->process;
+}
+
+static enum sonde_status memory_next(struct sonde_cursor *base, struct sonde_batch *batch,
+				     struct sonde_error *err)
+{
+	struct memory_cursor *cursor = (struct memory_cursor *)base;
+	struct memory *memory = base->recording->data;
+	struct memory_track *track = track_of(base->recording, base->track);
+	size_t count = 0;
+
+	while (count < memory->batch_size && cursor->position + count < track->events.count) {
+		struct sonde_event *event = &cursor->events[count];
+		enum sonde_status status;
+
+		if (cursor->position + count == track->fail_at)
+			break;
+		*event = track->events.items[cursor->position + count];
+		status = resolve(base->recording, cursor_process(base), &event->function, err);
+		if (status)
+			return status;
+		count++;
+	}
+	if (!count && cursor->position == track->fail_at)
+		return sonde_fail(err, SONDE_CORRUPT, track->fail_at, "made to fail");
+	if (!count)
+		return SONDE_END;
+	batch->events = cursor->events;
+	batch->count = count;
+	batch->first_index = cursor->position;
+	cursor->position += count;
+	return SONDE_OK;
+}
+
+static void memory_seek_index(struct sonde_cursor *base, uint64_t index)
+{
+	((struct memory_cursor *)base)->position = index;
+}
+
+static void memory_seek_time(struct sonde_cursor *base, uint64_t time_ns)
+{
+	const struct memory_track *track = track_of(base->recording, base->track);
+	uint64_t position = 0;
+
+	while (position < track->events.count && track->events.items[position].time_ns < time_ns)
+		position++;
+	((struct memory_cursor *)base)->position = position;
+}
+
+static uint64_t memory_position(const struct sonde_cursor *base)
+{
+	return ((const struct memory_cursor *)base)->position;
+}
+
+static enum sonde_status memory_detail(struct sonde_cursor *base, uint64_t number,
+				       struct sonde_detail *detail, struct sonde_error *err)
+{
+	struct memory_cursor *cursor = (struct memory_cursor *)base;
+	const struct memory_track *track = track_of(base->recording, base->track);
+
+	if (number >= track->details.count)
+		return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET, "no such detail");
+	*detail = track->details.items[number];
+	cursor->byte = (uint8_t)number;
+	detail->stack = &cursor->byte;
+	detail->stack_size = 1;
+	return resolve(base->recording, cursor_process(base), &detail->function, err);
+}
+
+static void memory_free(struct sonde_cursor *base)
+{
+	free(((struct memory_cursor *)base)->events);
+	free(base);
+}
+
+static enum sonde_status memory_cursor_open(struct sonde_recording *recording, uint32_t track,
+					    struct sonde_cursor **cursor, struct sonde_error *err)
+{
+	static const struct sonde_cursor_ops ops = {
+		.next = memory_next,
+		.seek_index = memory_seek_index,
+		.seek_time = memory_seek_time,
+		.position = memory_position,
+		.detail = memory_detail,
+		.free = memory_free,
+	};
+	struct memory *memory = recording->data;
+	struct memory_cursor *made = calloc(1, sizeof(*made));
+
+	(void)track;
+	if (made)
+		made->events = calloc(memory->batch_size, sizeof(*made->events));
+	if (!made || !made->events) {
+		free(made);
+		return sonde_fail_nomem(err);
+	}
+	made->base.ops = &ops;
+	*cursor = &made->base;
+	return SONDE_OK;
+}
+
+static void memory_close(struct sonde_recording *recording)
+{
+	struct memory *memory = recording->data;
+
+	for (size_t i = 0; i < memory->tracks.count; i++) {
+		sonde_vec_release(&memory->tracks.items[i].events);
+		sonde_vec_release(&memory->tracks.items[i].details);
+	}
+	sonde_vec_release(&memory->tracks);
+	sonde_key_map_release(&memory->lazy);
+	pthread_mutex_destroy(&memory->lock);
+	free(memory);
+}
+
+struct sonde_recording *memory_recording_new(size_t batch_size)
+{
+	static const struct sonde_format format = { .info.name = "memory" };
+	static const struct sonde_recording_ops ops = {
+		.cursor_open = memory_cursor_open,
+		.close = memory_close,
+	};
+	struct sonde_recording *recording = sonde_recording_new(&format, "memory");
+	struct memory *memory = calloc(1, sizeof(*memory));
+
+	need(recording && memory && !pthread_mutex_init(&memory->lock, NULL));
+	memory->batch_size = batch_size;
+	recording->ops = &ops;
+	recording->data = memory;
+	recording->lanes = SONDE_LANE_EVENTS;
+	return recording;
+}
+
+uint32_t memory_add_string(struct sonde_definitions *definitions, const char *text)
+{
+	uint32_t id;
+
+	need(!sonde_definitions_add_string(definitions, text, strlen(text), &id, NULL));
+	return id;
+}
+
+uint32_t memory_add_process(struct sonde_recording *recording, const char *name)
+{
+	struct sonde_process process = {
+		.name = memory_add_string(recording->definitions, name),
+		.os_id = SONDE_NONE,
+		.clock = SONDE_NONE,
+	};
+	uint32_t id;
+
+	need(!sonde_definitions_add_process(recording->definitions, &process, &id, NULL));
+	return id;
+}
+
+uint32_t memory_add_function(struct sonde_recording *recording, uint32_t process, const char *name)
+{
+	struct sonde_function function = {
+		.process = process,
+		.module = SONDE_NONE,
+		.name = memory_add_string(recording->definitions, name),
+		.key = sonde_definitions_function_count(recording->definitions),
+	};
+	uint32_t id;
+
+	need(!sonde_definitions_add_function(recording->definitions, &function, &id, NULL));
+	return id;
+}
+
+uint32_t memory_add_track(struct sonde_recording *recording, uint32_t process, const char *name)
+{
+	struct memory *memory = recording->data;
+	struct sonde_track track = {
+		.process = process,
+		.name = memory_add_string(recording->definitions, name),
+		.slot = sonde_definitions_track_count(recording->definitions),
+		.os_id = UINT64_MAX,
+	};
+	struct memory_track *added = sonde_vec_push(&memory->tracks);
+	uint32_t id = SONDE_NONE;
+
+	need(added && !sonde_definitions_add_track(recording->definitions, &track, &id, NULL));
+	*added = (struct memory_track){ .fail_at = UINT64_MAX };
+	return id;
+}
+
+static struct sonde_track *definition_of(struct sonde_recording *recording, uint32_t track)
+{
+	return (struct sonde_track *)sonde_definitions_track(recording->definitions, track);
+}
+
+void memory_add_event(struct sonde_recording *recording, uint32_t track, struct sonde_event event)
+{
+	struct sonde_event *added = sonde_vec_push(&track_of(recording, track)->events);
+	struct sonde_track *definition = definition_of(recording, track);
+
+	need(added);
+	event.track = track;
+	*added = event;
+	if (!definition->event_count++)
+		definition->time_first_ns = event.time_ns;
+	definition->time_last_ns = event.time_ns;
+}
+
+uint32_t memory_add_detail(struct sonde_recording *recording, uint32_t track, uint32_t function)
+{
+	struct memory_track *memory = track_of(recording, track);
+	struct sonde_detail *added = sonde_vec_push(&memory->details);
+
+	need(added);
+	*added = (struct sonde_detail){ .kind = SONDE_DETAIL_REGISTERS, .function = function };
+	definition_of(recording, track)->detail_count++;
+	recording->lanes |= SONDE_LANE_DETAILS;
+	return (uint32_t)(memory->details.count - 1);
+}
+
+void memory_fail_at(struct sonde_recording *recording, uint32_t track, uint64_t index)
+{
+	track_of(recording, track)->fail_at = index;
+}
+
+struct sonde_event memory_event(enum sonde_event_kind kind, uint64_t time_ns, uint32_t function,
+				uint32_t depth)
+{
+	return (struct sonde_event){
+		.time_ns = time_ns,
+		.function = function,
+		.depth = depth,
+		.kind = (uint8_t)kind,
+		.detail = SONDE_NONE,
+	};
+}
+
+uint64_t memory_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+void memory_add_calls(struct sonde_recording *recording, uint32_t track, size_t count,
+		      uint32_t first_function, uint32_t functions, bool closed, uint64_t *random)
+{
+	SONDE_VEC(uint32_t) open = { 0 };
+	uint64_t time_ns = 10;
+
+	for (size_t i = 0; i < count || (closed && open.count); i++) {
+		bool leaves = i >= count || (open.count && memory_random(random) % 2);
+		enum sonde_event_kind kind = SONDE_EVENT_CALL;
+		uint32_t function = first_function + (uint32_t)(memory_random(random) % functions);
+
+		time_ns += memory_random(random) % 3;
+		if (leaves) {
+			kind = memory_random(random) % 8 ? SONDE_EVENT_RETURN :
+							   SONDE_EVENT_EXCEPTION;
+			function = open.items[open.count - 1];
+		} else {
+			uint32_t *pushed = sonde_vec_push(&open);
+
+			need(pushed);
+			*pushed = function;
+		}
+		memory_add_event(recording, track,
+				 memory_event(kind, time_ns, function, (uint32_t)open.count));
+		open.count -= leaves;
+	}
+	sonde_vec_release(&open);
+}
+
+const struct sonde_event *memory_events(const struct sonde_recording *recording, uint32_t track,
+					size_t *count)
+{
+	const struct memory_track *memory = track_of(recording, track);
+
+	*count = memory->events.count;
+	return memory->events.items;
+}
+
+static enum sonde_status collect_begin(struct sonde_sink *sink,
+				       const struct sonde_definitions *definitions,
+				       struct sonde_error *err)
+{
+	struct collector *collector = (struct collector *)sink;
+
+	collector->definitions = definitions;
+	collector->track_count = sonde_definitions_track_count(definitions);
+	collector->tracks = calloc(collector->track_count + 1u, sizeof(*collector->tracks));
+	if (!collector->tracks)
+		return sonde_fail_nomem(err);
+	collector->begun++;
+	return SONDE_OK;
+}
+
+static enum sonde_status fail_in_time(struct collector *collector, struct sonde_error *err)
+{
+	int left = atomic_load(&collector->calls_until_failure);
+
+	if (left < 0)
+		return SONDE_OK;
+	left = atomic_fetch_sub(&collector->calls_until_failure, 1);
+	if (left > 0)
+		return SONDE_OK;
+	if (left < 0)
+		collector->calls_after_failure++;
+	atomic_store(&collector->calls_until_failure, 0);
+	return sonde_fail(err, SONDE_IO, SONDE_NO_OFFSET, "the sink was made to fail");
+}
+
+static bool make_room(struct collected_track *track, size_t count)
+{
+	size_t capacity = track->capacity;
+
+	return sonde_vec_grow(&track->detail_functions, &capacity, track->count, count,
+			      sizeof(*track->detail_functions)) &&
+	       sonde_vec_grow(&track->events, &track->capacity, track->count, count,
+			      sizeof(*track->events));
+}
+
+static enum sonde_status collect_events(struct sonde_sink *sink, uint32_t number,
+					const struct sonde_batch *batch, struct sonde_error *err)
+{
+	struct collector *collector = (struct collector *)sink;
+	struct collected_track *track = &collector->tracks[number];
+	enum sonde_status status = fail_in_time(collector, err);
+
+	if (status)
+		return status;
+	need(number < collector->track_count && batch->count && !track->ends);
+	need(batch->first_index == track->count);
+	if (!make_room(track, batch->count))
+		return sonde_fail_nomem(err);
+	for (size_t i = 0; i < batch->count; i++) {
+		struct sonde_detail detail = { .function = SONDE_NONE };
+
+		need(batch->events[i].track == number);
+		if (collector->ops.lanes & SONDE_LANE_DETAILS)
+			status = sonde_batch_detail(batch, &batch->events[i], &detail, err);
+		if (status < 0)
+			return status;
+		if (status == SONDE_OK && detail.stack)
+			need(*detail.stack == (uint8_t)batch->events[i].detail);
+		track->detail_functions[track->count] = detail.function;
+		track->events[track->count++] = batch->events[i];
+	}
+	return SONDE_OK;
+}
+
+static enum sonde_status collect_track_end(struct sonde_sink *sink, uint32_t track,
+					   struct sonde_error *err)
+{
+	struct collector *collector = (struct collector *)sink;
+	enum sonde_status status = fail_in_time(collector, err);
+
+	if (status)
+		return status;
+	need(track < collector->track_count);
+	collector->tracks[track].ends++;
+	return SONDE_OK;
+}
+
+static enum sonde_status collect_finish(struct sonde_sink *sink, struct sonde_error *err)
+{
+	struct collector *collector = (struct collector *)sink;
+
+	(void)err;
+	collector->finished++;
+	if (collector->at_finish)
+		collector->at_finish(collector);
+	return SONDE_OK;
+}
+
+void collector_init(struct collector *collector)
+{
+	*collector = (struct collector){
+		.ops = {
+			.lanes = SONDE_LANE_EVENTS | SONDE_LANE_DETAILS,
+			.parallel_tracks = true,
+			.begin = collect_begin,
+			.events = collect_events,
+			.track_end = collect_track_end,
+			.finish = collect_finish,
+		},
+		.calls_until_failure = -1,
+	};
+	collector->base.ops = &collector->ops;
+}
+
+void collector_release(struct collector *collector)
+{
+	for (uint32_t i = 0; collector->tracks && i < collector->track_count; i++) {
+		free(collector->tracks[i].events);
+		free(collector->tracks[i].detail_functions);
+	}
+	free(collector->tracks);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A recording in memory and a sink that collects, for tests of the model. The recording's cursors
+ * hand out tiny batches, so that every boundary is met.
+ */
+#ifndef TESTS_MEMORY_RECORDING_H
+#define TESTS_MEMORY_RECORDING_H
+
+#include <sonde/sonde.h>
+
+/* An event with this function or more is one of a function that nobody defined: the key. */
+#define MEMORY_UNDEFINED 0x80000000u
+
+/* Aborts the test where memory fails. Close it with sonde_recording_close(). */
+struct sonde_recording *memory_recording_new(size_t batch_size);
+
+uint32_t memory_add_string(struct sonde_definitions *definitions, const char *text);
+uint32_t memory_add_process(struct sonde_recording *recording, const char *name);
+uint32_t memory_add_function(struct sonde_recording *recording, uint32_t process, const char *name);
+uint32_t memory_add_track(struct sonde_recording *recording, uint32_t process, const char *name);
+
+/* The events of a track are those given, in that order; `track` is filled in. */
+void memory_add_event(struct sonde_recording *recording, uint32_t track, struct sonde_event event);
+
+/* Adds a detail about `function` to a track; gives its number. */
+uint32_t memory_add_detail(struct sonde_recording *recording, uint32_t track, uint32_t function);
+
+/* Reading the event of this index fails with SONDE_CORRUPT. */
+void memory_fail_at(struct sonde_recording *recording, uint32_t track, uint64_t index);
+
+/* Short for events without detail. */
+struct sonde_event memory_event(enum sonde_event_kind kind, uint64_t time_ns, uint32_t function,
+				uint32_t depth);
+
+/* The same sequence in every run. */
+uint64_t memory_random(uint64_t *state);
+
+/*
+ * Random nested calls with siblings, exceptions and equal times. Closes all calls at the end if
+ * asked to. Of the functions, `functions` are used from `first_function` on.
+ */
+void memory_add_calls(struct sonde_recording *recording, uint32_t track, size_t count,
+		      uint32_t first_function, uint32_t functions, bool closed, uint64_t *random);
+
+const struct sonde_event *memory_events(const struct sonde_recording *recording, uint32_t track,
+					size_t *count);
+
+/* What the sink got for one track. */
+struct collected_track {
+	struct sonde_event *events;
+	size_t count;
+	size_t capacity;
+	uint32_t *detail_functions; /* by event; SONDE_NONE where it has no detail */
+	unsigned int ends;
+};
+
+struct collector {
+	struct sonde_sink base;
+	struct sonde_sink_ops ops; /* base.ops; change before use */
+	struct collected_track *tracks;
+	uint32_t track_count;
+	const struct sonde_definitions *definitions; /* while the run lasts */
+	/* Called by finish, while the definitions are there. */
+	void (*at_finish)(struct collector *collector);
+	void *user;
+	unsigned int begun, finished;
+	_Atomic int calls_until_failure; /* of events and track_end; negative: never */
+	_Atomic unsigned int calls_after_failure;
+};
+
+/* By default it holds events and details and takes tracks in parallel. */
+void collector_init(struct collector *collector);
+void collector_release(struct collector *collector);
+
+#endif

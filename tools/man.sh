@@ -1,0 +1,11 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Regenerates the man pages: tools/man.sh COMMAND FOLDER. The command writes one page for itself
+# and one for each subcommand, out of the tables that also drive parsing and --help.
+set -eu
+
+command=$1 folder=$2
+"$command" help --man >"$folder/sonde.1"
+"$command" help | sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p' | while read -r name; do
+	"$command" help --man "$name" >"$folder/sonde-$name.1"
+done

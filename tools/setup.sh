@@ -1,0 +1,150 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Installs the packages that are missing for the groups named: build, test, lint, bench. Says what
+# it installs and why; says nothing where nothing is missing. Needs Debian or Ubuntu to install;
+# elsewhere it prints what is missing and stops with 2.
+set -eu
+
+groups=" ${*:-build} "
+missing=''
+reasons=''
+
+# need GROUP PACKAGE WHY COMMAND...: the package is missing where the command fails.
+need() {
+	group=$1 package=$2 why=$3
+	shift 3
+	case $groups in
+	*" $group "*) ;;
+	*) return 0 ;;
+	esac
+	"$@" >/dev/null 2>&1 && return 0
+	missing="$missing $package"
+	reasons="$reasons  $package: $why
+"
+}
+
+has() {
+	command -v "$1"
+}
+
+has_library() {
+	pkg-config --exists "$1"
+}
+
+has_libc_headers() {
+	echo '#include <stdio.h>' | gcc -E -x c -
+}
+
+clang_runtime_is_there() {
+	resources=$(clang -print-resource-dir) || return 1
+	[ -n "$(find "$resources" -name 'libclang_rt.fuzzer*' -print -quit)" ]
+}
+
+# The sanitizer runtime is a package of its own in some releases, and part of another in others.
+clang_runtime_package() {
+	version=$(clang -dumpversion 2>/dev/null | cut -d. -f1)
+	[ -n "$version" ] ||
+		version=$(apt-cache depends clang 2>/dev/null | sed -n 's/.*Depends: clang-\([0-9]*\)$/\1/p')
+	for candidate in "libclang-rt-$version-dev" "libclang-common-$version-dev"; do
+		if apt-cache show "$candidate" >/dev/null 2>&1; then
+			echo "$candidate"
+			return
+		fi
+	done
+	echo libclang-rt-dev
+}
+
+# Systems without version 14 do without: lint then skips the check, and says so.
+clang_tool_is_settled() {
+	has "$1-14" && return 0
+	has apt-cache || return 0
+	apt-cache show "$1" && ! apt-cache show "$1-14"
+}
+
+list_missing() {
+	missing='' reasons=''
+	need build gcc 'compiles the library and the command' has gcc
+	need build libc6-dev 'headers of the C library' has_libc_headers
+	need build make 'runs the Makefile' has make
+	need build meson 'configures the build' has meson
+	need build ninja-build 'runs the build' has ninja
+	need build pkg-config 'finds libraries' has pkg-config
+	need build libdeflate-dev 'CRC-32 at the speed of memory' has_library libdeflate
+	need test libcmocka-dev 'unit tests' has_library cmocka
+	need test clang 'the second compiler; sanitizers and fuzzing' has clang
+	need test "$clang_runtime" 'run-time libraries of sanitizers and fuzzer' \
+		clang_runtime_is_there
+	need test python3 'runs the tests; the independent reader' has python3
+	need test mandoc 'checks the man pages' has mandoc
+	need test bash 'checks its completion' has bash
+	need test zsh 'checks its completion' has zsh
+	need test fish 'checks its completion' has fish
+	need lint clang-format-14 'checks the formatting' clang_tool_is_settled clang-format
+	need lint clang-tidy-14 'static analysis' clang_tool_is_settled clang-tidy
+	need lint cppcheck 'static analysis' has cppcheck
+	need lint shellcheck 'checks shell scripts' has shellcheck
+	need bench python3 'runs the measurements' has python3
+}
+
+as_root() {
+	if [ "$(id -u)" -eq 0 ]; then
+		"$@"
+	else
+		sudo "$@"
+	fi
+}
+
+update_lists() {
+	[ -n "${lists_are_fresh:-}" ] && return 0
+	echo 'Updating the package lists'
+	as_root apt-get -qq update
+	lists_are_fresh=yes
+}
+
+every_package_is_known() {
+	for package in $missing; do
+		apt-cache show "$package" >/dev/null 2>&1 || return 1
+	done
+}
+
+install_missing() {
+	# shellcheck disable=SC2086 # a list of words
+	as_root env DEBIAN_FRONTEND=noninteractive \
+		apt-get -qq -y -o Dpkg::Use-Pty=0 install --no-install-recommends $missing \
+		</dev/null >"$log" 2>&1
+}
+
+clang_runtime=libclang-rt-dev
+list_missing
+[ -n "$missing" ] || exit 0
+clang_runtime=$(clang_runtime_package)
+list_missing
+
+if ! has apt-get >/dev/null; then
+	printf 'Missing here (names as in Debian):\n%s' "$reasons" >&2
+	echo 'Install them with the package manager of this system, then run this again.' >&2
+	exit 2
+fi
+if [ "$(id -u)" -ne 0 ] && ! has sudo >/dev/null; then
+	printf 'Missing:\n%s' "$reasons" >&2
+	echo "Neither root nor sudo here. As root: apt-get install$missing" >&2
+	exit 2
+fi
+if ! every_package_is_known; then
+	update_lists
+	clang_runtime=$(clang_runtime_package)
+	list_missing
+	[ -n "$missing" ] || exit 0
+fi
+
+printf 'Installing with apt:\n%s' "$reasons"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+if ! install_missing; then
+	update_lists
+	if ! install_missing; then
+		cat "$log" >&2
+		echo "Could not install:$missing" >&2
+		exit 2
+	fi
+fi

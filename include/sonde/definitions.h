@@ -19,9 +19,6 @@ extern "C" {
 /* "No such thing" wherever a u32 id or number stands. */
 #define SONDE_NONE UINT32_MAX
 
-/* A definition without an id of its format. */
-#define SONDE_NO_KEY UINT64_MAX
-
 struct sonde_definitions;
 
 enum sonde_arch { SONDE_ARCH_UNKNOWN, SONDE_ARCH_X86_64, SONDE_ARCH_ARM64 };
@@ -85,7 +82,8 @@ struct sonde_module {
 	uint32_t process;
 	uint32_t path;
 	uint32_t uuid;
-	uint64_t key; /* the format's own id; SONDE_NO_KEY: none */
+	bool has_key;
+	uint64_t key; /* the format's own id, where has_key */
 	uint64_t base_address;
 	uint64_t size;
 };
@@ -97,7 +95,8 @@ struct sonde_function {
 	uint32_t raw_name; /* before demangling; 0 where the same as name */
 	uint32_t file;	   /* source file; 0 where unknown */
 	uint32_t line;
-	uint64_t key; /* the format's own id, unique in its process; SONDE_NO_KEY: none */
+	bool has_key;
+	uint64_t key; /* the format's own id, unique in its process, where has_key */
 };
 
 /* A typed argument list is text: "uint32 size, utf8 name". */

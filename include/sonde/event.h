@@ -6,6 +6,8 @@
 #ifndef SONDE_EVENT_H
 #define SONDE_EVENT_H
 
+#include <string.h>
+
 #include <sonde/definitions.h>
 
 #ifdef __cplusplus
@@ -60,14 +62,28 @@ struct sonde_event {
 	uint8_t kind;	   /* enum sonde_event_kind */
 	uint8_t flags;
 	uint16_t reserved; /* 0 */
-	union {
-		struct {
-			uint32_t detail; /* number of its detail in the track, or SONDE_NONE */
-			uint32_t extra;	 /* flow kinds: flow number; OTHER: the format's kind */
-		};
-		double value; /* COUNTER */
-	};
+	uint32_t detail;   /* number of its detail in the track, or SONDE_NONE */
+	uint32_t extra;	   /* flow kinds: flow number; OTHER: the format's kind */
 };
+
+/* The value of a COUNTER, which takes the place of `detail` and `extra`. */
+static inline double sonde_event_value(const struct sonde_event *event)
+{
+	uint64_t bits = (uint64_t)event->extra << 32 | event->detail;
+	double value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+static inline void sonde_event_set_value(struct sonde_event *event, double value)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	event->detail = (uint32_t)bits;
+	event->extra = (uint32_t)(bits >> 32);
+}
 
 /* The word for a kind ("call"); "other" for what is not known. */
 const char *sonde_event_kind_name(unsigned int kind);

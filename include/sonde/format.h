@@ -51,7 +51,8 @@ struct sonde_recover_result {
 	uint64_t bytes_dropped;	   /* cut or unreadable bytes that are not in the output */
 	uint32_t tracks_kept;
 	uint32_t tracks_lost; /* not even a header could be read */
-	uint32_t guesses;     /* see the findings */
+	uint64_t links_mended;	 /* between events and details: they disagreed, one was chosen */
+	uint32_t manifests_made; /* processes without one: their threads and clock were guessed */
 };
 
 struct sonde_recover_options {

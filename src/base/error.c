@@ -9,6 +9,12 @@
 
 #include <sonde/status.h>
 
+enum {
+	FILE_SIZE = sizeof(((struct sonde_error *)NULL)->file),
+	MESSAGE_SIZE = sizeof(((struct sonde_error *)NULL)->message),
+	CAUSE_SIZE = sizeof(((struct sonde_error *)NULL)->cause),
+};
+
 const char *sonde_status_text(enum sonde_status status)
 {
 	switch (status) {
@@ -77,14 +83,14 @@ static void copy_end(char *target, size_t size, const char *source)
 static void fill(struct sonde_error *err, enum sonde_status status, uint64_t offset,
 		 const char *format, va_list arguments)
 {
-	char message[sizeof(err->message)];
+	char message[MESSAGE_SIZE];
 
 	format_into(message, sizeof(message), format, arguments);
 	err->status = status;
 	err->offset = offset;
 	err->file[0] = '\0';
 	err->cause[0] = '\0';
-	copy_start(err->message, sizeof(err->message), message);
+	copy_start(err->message, MESSAGE_SIZE, message);
 }
 
 enum sonde_status sonde_fail(struct sonde_error *err, enum sonde_status status, uint64_t offset,
@@ -105,7 +111,7 @@ enum sonde_status sonde_fail_errno(struct sonde_error *err, const char *file, co
 {
 	int number = errno;
 	enum sonde_status status = number == ENOMEM ? SONDE_NOMEM : SONDE_IO;
-	char path[sizeof(err->file)] = "";
+	char path[FILE_SIZE] = "";
 	char space[128];
 	va_list arguments;
 
@@ -116,8 +122,8 @@ enum sonde_status sonde_fail_errno(struct sonde_error *err, const char *file, co
 	va_start(arguments, format);
 	fill(err, status, SONDE_NO_OFFSET, format, arguments);
 	va_end(arguments);
-	copy_start(err->file, sizeof(err->file), path);
-	copy_start(err->cause, sizeof(err->cause), strerror_r(number, space, sizeof(space)));
+	copy_start(err->file, FILE_SIZE, path);
+	copy_start(err->cause, CAUSE_SIZE, strerror_r(number, space, sizeof(space)));
 	errno = number;
 	return status;
 }
@@ -132,13 +138,13 @@ enum sonde_status sonde_error_set_file(struct sonde_error *err, const char *file
 	if (!err)
 		return SONDE_OK;
 	if (!err->file[0])
-		copy_end(err->file, sizeof(err->file), file);
+		copy_end(err->file, FILE_SIZE, file);
 	return err->status;
 }
 
 enum sonde_status sonde_error_because(struct sonde_error *err, const char *format, ...)
 {
-	char message[sizeof(err->message)];
+	char message[MESSAGE_SIZE];
 	va_list arguments;
 
 	if (!err)
@@ -146,8 +152,8 @@ enum sonde_status sonde_error_because(struct sonde_error *err, const char *forma
 	va_start(arguments, format);
 	format_into(message, sizeof(message), format, arguments);
 	va_end(arguments);
-	copy_start(err->cause, sizeof(err->cause), err->message);
-	copy_start(err->message, sizeof(err->message), message);
+	copy_start(err->cause, CAUSE_SIZE, err->message);
+	copy_start(err->message, MESSAGE_SIZE, message);
 	return err->status;
 }
 

@@ -64,8 +64,7 @@ static inline uint32_t sonde_key_view_find(const struct sonde_key_view *view, ui
 {
 	for (size_t i = sonde_key_hash(key, view->shift);; i = (i + 1) & view->mask) {
 		const struct sonde_key_slot *slot = &view->slots[i];
-		uint32_t value =
-			atomic_load_explicit(&slot->value_plus_one, memory_order_acquire);
+		uint32_t value = atomic_load_explicit(&slot->value_plus_one, memory_order_acquire);
 
 		if (!value || slot->key == key)
 			return value - 1;

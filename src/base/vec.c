@@ -28,5 +28,6 @@ bool sonde_vec_grow(void *items, size_t *capacity, size_t count, size_t more, si
 		return false;
 	memcpy(items, &grown, sizeof(grown));
 	*capacity = wanted;
+	/* cppcheck-suppress memleak ; *items has it now */
 	return true;
 }

@@ -39,10 +39,8 @@ static int run(struct cli *cli, const void *options)
 
 	if (cli->operand_count) {
 		command = cli_command_by_name(cli->operands[0]);
-		if (!command) {
-			cli->command = NULL; /* it is not `help` that was mistaken */
+		if (!command)
 			return cli_unknown_command(cli, cli->operands[0]);
-		}
 	}
 	if (help->commands)
 		put_names(&cli->out);

@@ -50,7 +50,8 @@ static void put_report_json(struct recovery *recovery)
 	sonde_json_member_u64(&json, "tracks_kept", result->tracks_kept);
 	sonde_json_member_u64(&json, "tracks_lost", result->tracks_lost);
 	sonde_json_member_u64(&json, "bytes_dropped", result->bytes_dropped);
-	sonde_json_member_u64(&json, "guesses", result->guesses);
+	sonde_json_member_u64(&json, "links_mended", result->links_mended);
+	sonde_json_member_u64(&json, "manifests_made", result->manifests_made);
 	cli_put_tally_json(&json, &tally);
 	cli_put_findings_json(&json, recovery->diagnostics);
 	sonde_json_object_end(&json);
@@ -71,6 +72,23 @@ static void put_faults(struct recovery *recovery)
 	sonde_buffer_put_char(&cli->out, '\n');
 	cli_put_findings_briefly(cli, recovery->diagnostics, 9,
 				 cli->common.verbose ? SIZE_MAX : FINDINGS_SHOWN);
+}
+
+static void put_guesses(struct sonde_buffer *out, const struct sonde_recover_result *result)
+{
+	if (!result->links_mended && !result->manifests_made)
+		sonde_buffer_put_text(out, "nothing");
+	if (result->manifests_made) {
+		sonde_buffer_put_text(out, "threads and clock of ");
+		cli_put_counted(out, result->manifests_made, "pid folder");
+		sonde_buffer_put_text(out, " without a manifest; functions have no names");
+	}
+	if (result->manifests_made && result->links_mended)
+		sonde_buffer_put_text(out, "\n         ");
+	if (result->links_mended) {
+		cli_put_counted(out, result->links_mended, "link");
+		sonde_buffer_put_text(out, " between events and details that disagreed");
+	}
 }
 
 static void put_report(struct recovery *recovery)
@@ -103,10 +121,7 @@ static void put_report(struct recovery *recovery)
 		sonde_buffer_put_text(out, " that no longer made a record");
 	}
 	sonde_buffer_put_text(out, "\nguessed  ");
-	if (result->guesses)
-		cli_put_counted(out, result->guesses, "value");
-	else
-		sonde_buffer_put_text(out, "nothing");
+	put_guesses(out, result);
 	sonde_buffer_put_text(out, "\nwrote    ");
 	cli_put_escaped(out, recovery->options->target.output);
 	sonde_buffer_put_char(out, '\n');

@@ -36,9 +36,11 @@ int cli_unknown_command(struct cli *cli, const char *name)
 	for (i = 0; (command = cli_command_at(i)); i++)
 		cli_suggestion_consider(&suggestion, command->name);
 	if (suggestion.best)
-		return cli_usage(cli, "unknown command '%s'. Did you mean '%s'?", name,
-				 suggestion.best);
-	return cli_usage(cli, "unknown command '%s'", name);
+		cli_error(cli, "unknown command '%s'. Did you mean '%s'?", name, suggestion.best);
+	else
+		cli_error(cli, "unknown command '%s'", name);
+	cli_hint(cli, "'sonde help' lists the commands");
+	return CLI_USAGE;
 }
 
 const char *cli_section_title(enum cli_section section)

@@ -60,7 +60,7 @@ static void put_detail(struct sonde_buffer *out, const struct sonde_detail *deta
 static void put_value(struct sonde_buffer *out, const struct sonde_event *event)
 {
 	if (event->kind == SONDE_EVENT_COUNTER)
-		sonde_buffer_put_format(out, "%.17g", event->value);
+		sonde_buffer_put_format(out, "%.17g", sonde_event_value(event));
 	else if (event->kind == SONDE_EVENT_OTHER || event->kind >= SONDE_EVENT_FLOW_BEGIN)
 		sonde_buffer_put_u64(out, event->extra);
 }

@@ -73,8 +73,8 @@ static void put_extra(struct sonde_buffer *out, const struct sonde_event *event)
 	switch (event->kind) {
 	case SONDE_EVENT_COUNTER:
 		sonde_buffer_put_text(out, ",\"value\":");
-		if (__builtin_isfinite(event->value))
-			sonde_buffer_put_format(out, "%.17g", event->value);
+		if (__builtin_isfinite(sonde_event_value(event)))
+			sonde_buffer_put_format(out, "%.17g", sonde_event_value(event));
 		else
 			sonde_buffer_put_text(out, "null");
 		break;

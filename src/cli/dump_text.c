@@ -86,7 +86,7 @@ static void put_extra(struct sonde_buffer *out, const struct sonde_event *event)
 {
 	switch (event->kind) {
 	case SONDE_EVENT_COUNTER:
-		sonde_buffer_put_format(out, " = %.17g", event->value);
+		sonde_buffer_put_format(out, " = %.17g", sonde_event_value(event));
 		break;
 	case SONDE_EVENT_FLOW_BEGIN:
 	case SONDE_EVENT_FLOW_STEP:

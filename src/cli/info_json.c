@@ -73,7 +73,8 @@ static void put_module(struct info_writer *writer, uint32_t id)
 	sonde_json_member_u64(writer->json, "process", module->process);
 	put_string(writer, "path", module->path);
 	put_string(writer, "uuid", module->uuid);
-	put_hex(writer, "key", module->key);
+	if (module->has_key)
+		put_hex(writer, "key", module->key);
 	put_hex(writer, "base_address", module->base_address);
 	sonde_json_member_u64(writer->json, "size", module->size);
 }
@@ -89,7 +90,8 @@ static void put_function(struct info_writer *writer, uint32_t id)
 		writer->json, "name",
 		sonde_definitions_function_label(writer->info.definitions, id, space));
 	put_or_null(writer, "module", function->module, SONDE_NONE);
-	put_hex(writer, "key", function->key);
+	if (function->has_key)
+		put_hex(writer, "key", function->key);
 	if (function->file) {
 		put_string(writer, "file", function->file);
 		sonde_json_member_u64(writer->json, "line", function->line);

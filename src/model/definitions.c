@@ -195,7 +195,7 @@ const char *sonde_definitions_function_label(const struct sonde_definitions *def
 
 	if (found && found->name)
 		return sonde_definitions_string(definitions, found->name);
-	if (found && found->key != SONDE_NO_KEY)
+	if (found && found->has_key)
 		snprintf(space, SONDE_LABEL_SIZE, "0x%016" PRIx64, found->key);
 	else if (function != SONDE_NONE)
 		snprintf(space, SONDE_LABEL_SIZE, "function %" PRIu32, function);

@@ -13,6 +13,10 @@
 
 #define MERGED_BATCH 1024
 
+/* Events in the batches of all tracks together (16 MiB), and the least in one. */
+#define BATCHED_EVENTS ((size_t)1 << 19)
+#define BATCH_MIN 32
+
 /* So many wins in a row make a run likely enough to look for its end. */
 #define RUN_LIKELY 4
 
@@ -28,6 +32,7 @@ struct sonde_merged_cursor {
 	uint32_t stream_count;
 	uint32_t *stream_of; /* by track; SONDE_NONE: not merged here */
 	uint32_t track_count;
+	size_t batch_limit; /* events a batch of one track */
 	struct sonde_loser_tree tree;
 	bool is_primed;		   /* every stream has its first batch, and the tree is built */
 	enum sonde_status failure; /* to be told when what was read before it is given out */
@@ -67,6 +72,8 @@ static enum sonde_status add_stream(struct sonde_merged_cursor *cursor,
 	status = sonde_cursor_open(recording, track, &stream->cursor, err);
 	if (status)
 		return status;
+	if (stream->cursor->ops->limit_batch)
+		stream->cursor->ops->limit_batch(stream->cursor, cursor->batch_limit);
 	cursor->stream_of[track] = cursor->stream_count++;
 	return SONDE_OK;
 }
@@ -85,6 +92,8 @@ static enum sonde_status add_streams(struct sonde_merged_cursor *cursor,
 	memset(cursor->stream_of, 0xFF, ((size_t)cursor->track_count + 1) * sizeof(uint32_t));
 	if (!tracks)
 		count = cursor->track_count;
+	cursor->batch_limit = count > BATCHED_EVENTS / BATCH_MIN ? BATCH_MIN :
+								   BATCHED_EVENTS / (count + 1);
 	for (size_t i = 0; !status && i < count; i++)
 		status = add_stream(cursor, recording, tracks ? tracks[i] : (uint32_t)i, err);
 	if (!status && !sonde_loser_tree_init(&cursor->tree, cursor->stream_count))

@@ -440,6 +440,9 @@ static enum sonde_status count_loss(struct run *run, struct sonde_error *err)
 	unsigned int held = run->sink->ops->lanes;
 	enum sonde_status status = count_lost_lanes(run, err);
 
+	for (size_t i = 0; !status && i < run->source_count; i++)
+		status = sonde_loss_add(run->loss, "tracks", "the source cannot read them",
+					run->sources[i].recording->tracks_lost, err);
 	if (!status && !(held & SONDE_LANE_EVENTS))
 		status = sonde_loss_add(run->loss, "events", "the target does not hold events",
 					run->events_written, err);

@@ -20,6 +20,7 @@ struct sonde_recording {
 	struct sonde_definitions *definitions;
 	struct sonde_diagnostics *diagnostics;
 	unsigned int lanes;
+	uint32_t tracks_lost; /* there, but so damaged that nothing of them could be read */
 	const struct sonde_recording_ops *ops; /* set by the format's open */
 	void *data;			       /* the format's own */
 };
@@ -34,6 +35,8 @@ struct sonde_cursor_ops {
 	/* NULL: the format has no details. */
 	enum sonde_status (*detail)(struct sonde_cursor *cursor, uint64_t number,
 				    struct sonde_detail *detail, struct sonde_error *err);
+	/* At most so many events a batch, said before the first; NULL: batches are small anyway. */
+	void (*limit_batch)(struct sonde_cursor *cursor, size_t events);
 	void (*free)(struct sonde_cursor *cursor);
 };
 

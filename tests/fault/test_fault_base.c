@@ -550,7 +550,7 @@ static enum sonde_status define(void *user, struct sonde_error *err)
 
 	(void)user;
 	for (uint32_t i = 0; status >= 0 && i < 200; i++) {
-		struct sonde_function function = { .key = i };
+		struct sonde_function function = { .has_key = true, .key = i };
 		char name[24];
 		uint32_t id;
 

@@ -50,6 +50,7 @@ static enum sonde_status resolve(struct sonde_recording *recording, uint32_t pro
 	struct sonde_function made = {
 		.process = process,
 		.module = SONDE_NONE,
+		.has_key = true,
 		.key = *function,
 	};
 	enum sonde_status status = SONDE_OK;
@@ -231,6 +232,7 @@ uint32_t memory_add_function(struct sonde_recording *recording, uint32_t process
 		.process = process,
 		.module = SONDE_NONE,
 		.name = memory_add_string(recording->definitions, name),
+		.has_key = true,
 		.key = sonde_definitions_function_count(recording->definitions),
 	};
 	uint32_t id;

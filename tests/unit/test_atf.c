@@ -296,7 +296,6 @@ static void define_everything(struct sonde_definitions *definitions)
 	struct sonde_module module = {
 		.path = add_text(definitions, "/usr/bin/Tool"),
 		.uuid = add_text(definitions, "u-u-i-d"),
-		.key = SONDE_NO_KEY,
 		.base_address = 0x400000,
 		.size = 4096,
 	};
@@ -338,7 +337,6 @@ static void define_everything(struct sonde_definitions *definitions)
 			.raw_name = add_text(definitions, i % 2 ? "_Z3oddv" : ""),
 			.file = add_text(definitions, "a.cc"),
 			.line = 10 + i,
-			.key = SONDE_NO_KEY,
 		};
 
 		assert_int_equal(sonde_definitions_add_track(definitions, &track, &id, &err), 0);
@@ -355,7 +353,7 @@ static void feed_everything(struct sonde_sink *sink, const struct sonde_definiti
 		struct sonde_event events[] = {
 			{ .time_ns = 10, .kind = SONDE_EVENT_CALL, .depth = 1, .flags = 1 },
 			{ .time_ns = 11, .kind = SONDE_EVENT_OTHER, .depth = 1, .extra = 99 },
-			{ .time_ns = 12, .kind = SONDE_EVENT_COUNTER, .value = 1.5 },
+			{ .time_ns = 12, .kind = SONDE_EVENT_COUNTER },
 			{ .time_ns = 13, .kind = SONDE_EVENT_EXCEPTION, .depth = 1, .flags = 1 },
 		};
 		struct sonde_batch batch = { .events = events, .count = 4 };
@@ -363,7 +361,9 @@ static void feed_everything(struct sonde_sink *sink, const struct sonde_definiti
 		for (size_t i = 0; i < 4; i++) {
 			events[i].track = track;
 			events[i].function = track;
-			if (events[i].kind != SONDE_EVENT_COUNTER)
+			if (events[i].kind == SONDE_EVENT_COUNTER)
+				sonde_event_set_value(&events[i], 1.5);
+			else
 				events[i].detail = SONDE_NONE;
 		}
 		assert_int_equal(sink->ops->events(sink, track, &batch, &err), SONDE_OK);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files: mapped input, names, buffered output, staged outputs. Each test has a folder of its own. */
+/* Files: mapped input, names, output, staged outputs. Each test has a folder of its own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

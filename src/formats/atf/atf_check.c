@@ -536,7 +536,7 @@ static enum sonde_status check_thread(struct thread_check *check, struct sonde_e
 	}
 	if (status == SONDE_OK && check->stack.count)
 		ATF_FIND(check->diagnostics, EVENT_OPEN, check->segment->index.file.path,
-			 SONDE_NO_OFFSET, "every call to be left\t%zu open calls",
+			 SONDE_NO_OFFSET, "every call to be left\tcalls that are open: %zu",
 			 check->stack.count);
 	sonde_vec_release(&check->stack);
 	sonde_key_map_release(&check->nameless);

@@ -10,10 +10,14 @@
 
 #include "formats/atf/atf_session.h"
 
-/* Events a batch; their 32 KiB stay in the first-level cache. */
+/*
+ * Events a batch, at most: their 32 KiB stay in the first-level cache. After a seek batches start
+ * small and grow, since who seeks often wants a few events only.
+ */
 #define BATCH_EVENTS 1024
+#define BATCH_EVENTS_FIRST 64
 
-/* How far ahead of the reading the kernel is asked to map the file. */
+/* How far ahead of a long reading the kernel is asked to map the file. */
 #define READ_AHEAD ((size_t)4 << 20)
 
 /* How far ahead of the decoding the memory is fetched: the hardware stops at every page. */
@@ -27,7 +31,9 @@ struct atf_cursor {
 	uint64_t mapped_to; /* offset in the segment's index file up to which it was asked for */
 	struct atf_segment *detail_segment;
 	struct atf_detail_place detail_place;
-	struct sonde_event events[BATCH_EVENTS];
+	size_t batch_limit;
+	size_t batch_events; /* of the next batch */
+	struct sonde_event *events; /* batch_limit of them, made for the first batch */
 };
 
 static struct atf_cursor *atf_cursor_of(struct sonde_cursor *cursor)
@@ -79,6 +85,7 @@ enum sonde_status atf_process_function(struct atf_process *process,
 		struct sonde_function unnamed = {
 			.process = process->id,
 			.module = SONDE_NONE,
+			.has_key = true,
 			.key = key,
 		};
 
@@ -176,9 +183,10 @@ static void mark_synthetic(struct atf_cursor *cursor, size_t count)
 	}
 }
 
+/* Only once batches have their full size: by then the reading is a long one. */
 static void read_ahead(struct atf_cursor *cursor, uint64_t offset, size_t size)
 {
-	if (offset + size <= cursor->mapped_to)
+	if (cursor->batch_events < cursor->batch_limit || offset + size <= cursor->mapped_to)
 		return;
 	sonde_mapped_file_will_read(&cursor->segment->index.file.map, offset, READ_AHEAD);
 	cursor->mapped_to = offset + READ_AHEAD;
@@ -200,8 +208,13 @@ static enum sonde_status atf_cursor_next(struct sonde_cursor *base, struct sonde
 		cursor->segment = atf_thread_segment(thread, cursor->position);
 		cursor->mapped_to = 0;
 	}
+	if (!cursor->events) {
+		cursor->events = malloc(cursor->batch_limit * sizeof(*cursor->events));
+		if (!cursor->events)
+			return sonde_fail_nomem(err);
+	}
 	number = cursor->position - cursor->segment->first_event;
-	count = BATCH_EVENTS;
+	count = cursor->batch_events;
 	if (count > cursor->segment->index.count - number)
 		count = (size_t)(cursor->segment->index.count - number);
 	offset = atf_index_offset(&cursor->segment->index, number);
@@ -217,6 +230,10 @@ static enum sonde_status atf_cursor_next(struct sonde_cursor *base, struct sonde
 		.details = base,
 	};
 	cursor->position += count;
+	if (cursor->batch_events < cursor->batch_limit)
+		cursor->batch_events *= 2;
+	if (cursor->batch_events > cursor->batch_limit)
+		cursor->batch_events = cursor->batch_limit;
 	return SONDE_OK;
 }
 
@@ -226,6 +243,18 @@ static void atf_cursor_seek_index(struct sonde_cursor *base, uint64_t index)
 
 	cursor->position = index;
 	cursor->segment = NULL;
+	if (cursor->batch_events > BATCH_EVENTS_FIRST)
+		cursor->batch_events = BATCH_EVENTS_FIRST;
+}
+
+static void atf_cursor_limit_batch(struct sonde_cursor *base, size_t events)
+{
+	struct atf_cursor *cursor = atf_cursor_of(base);
+
+	if (events < cursor->batch_limit)
+		cursor->batch_limit = events;
+	if (cursor->batch_events > cursor->batch_limit)
+		cursor->batch_events = cursor->batch_limit;
 }
 
 static void atf_cursor_seek_time(struct sonde_cursor *base, uint64_t time_ns)
@@ -340,6 +369,7 @@ static enum sonde_status atf_cursor_detail(struct sonde_cursor *base, uint64_t n
 
 static void atf_cursor_free(struct sonde_cursor *base)
 {
+	free(atf_cursor_of(base)->events);
 	free(base);
 }
 
@@ -349,6 +379,7 @@ static const struct sonde_cursor_ops atf_cursor_ops = {
 	.seek_time = atf_cursor_seek_time,
 	.position = atf_cursor_position,
 	.detail = atf_cursor_detail,
+	.limit_batch = atf_cursor_limit_batch,
 	.free = atf_cursor_free,
 };
 
@@ -356,17 +387,14 @@ enum sonde_status atf_cursor_open(struct sonde_recording *recording, uint32_t tr
 				  struct sonde_cursor **cursor, struct sonde_error *err)
 {
 	struct atf_session *session = recording->data;
-	struct atf_cursor *made = malloc(sizeof(*made));
+	struct atf_cursor *made = calloc(1, sizeof(*made));
 
 	if (!made)
 		return sonde_fail_nomem(err);
 	made->base.ops = &atf_cursor_ops;
 	made->thread = &session->threads.items[track];
-	made->position = 0;
-	made->segment = NULL;
-	made->mapped_to = 0;
-	made->detail_segment = NULL;
-	made->detail_place = (struct atf_detail_place){ 0 };
+	made->batch_limit = BATCH_EVENTS;
+	made->batch_events = BATCH_EVENTS_FIRST;
 	*cursor = &made->base;
 	return SONDE_OK;
 }

@@ -312,7 +312,8 @@ static enum sonde_status read_module(struct manifest_reader *reader, struct sond
 	reader->modules_seen = true;
 	module = (struct sonde_module){
 		.process = reader->process,
-		.key = object_get(&object, MODULE_ID, SONDE_NO_KEY),
+		.has_key = object_has(&object, MODULE_ID),
+		.key = object_get(&object, MODULE_ID, 0),
 		.path = (uint32_t)object_get(&object, MODULE_PATH, 0),
 		.base_address = object_get(&object, MODULE_BASE, 0),
 		.size = object_get(&object, MODULE_SIZE, 0),
@@ -373,6 +374,7 @@ static enum sonde_status add_symbol(struct manifest_reader *reader, const struct
 		.raw_name = (uint32_t)object_get(object, SYMBOL_RAW_NAME, 0),
 		.file = (uint32_t)object_get(object, SYMBOL_FILE, 0),
 		.line = (uint32_t)object_get(object, SYMBOL_LINE, 0),
+		.has_key = true,
 		.key = key,
 	};
 	enum sonde_status status;

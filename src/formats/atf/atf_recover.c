@@ -19,6 +19,7 @@ struct recovery {
 	struct sonde_sink *sink;
 	struct sonde_meter meter;
 	struct sonde_recover_result *result;
+	struct sonde_diagnostics *diagnostics;
 	/* the thread at hand */
 	struct sonde_cursor *cursor;
 	uint8_t *carried;	    /* a bit per detail: it went along with an event */
@@ -67,6 +68,18 @@ static enum sonde_status advance_claim(struct recovery *recovery, struct atf_thr
 	return SONDE_OK;
 }
 
+static void report_mended(struct recovery *recovery, struct atf_thread *thread, uint64_t number)
+{
+	const struct atf_index *index = &atf_thread_segment(thread, number)->index;
+	uint64_t within = number - atf_thread_segment(thread, number)->first_event;
+
+	recovery->result->links_mended++;
+	ATF_FIND(recovery->diagnostics, LINK_FORWARD, index->file.path,
+		 atf_index_offset(index, within) + ATF_EVENT_DETAIL,
+		 "event %llu and its detail to link to each other\tthey do not",
+		 (unsigned long long)within);
+}
+
 /*
  * The detail of an event: where the links of both agree, that one; else the detail that claims
  * this event and has its time; else the one the event names, unless that has a better event.
@@ -92,7 +105,7 @@ static enum sonde_status choose_detail(struct recovery *recovery, struct atf_thr
 		return SONDE_OK;
 	else if (status < 0 || is_corroborated(thread, &detail))
 		event->detail = SONDE_NONE;
-	recovery->result->guesses++;
+	report_mended(recovery, thread, number);
 	return SONDE_OK;
 }
 
@@ -205,12 +218,10 @@ static enum sonde_status recover_session(struct recovery *recovery, struct sonde
 	enum sonde_status status;
 
 	recovery->meter.total = sonde_recording_event_count(recovery->recording);
-	for (size_t i = 0; i < session->processes.count; i++) {
-		const struct atf_process *process = session->processes.items[i];
-
-		recovery->result->tracks_lost += process->threads_lost;
-		recovery->result->guesses += !process->parts.items[0].manifest.present;
-	}
+	recovery->result->tracks_lost = recovery->recording->tracks_lost;
+	for (size_t i = 0; i < session->processes.count; i++)
+		recovery->result->manifests_made +=
+			!session->processes.items[i]->parts.items[0].manifest.present;
 	status = sink->ops->begin(sink, recovery->recording->definitions, err);
 	for (uint32_t i = 0; i < session->threads.count && status == SONDE_OK; i++)
 		status = recover_thread(recovery, i, err);
@@ -227,6 +238,7 @@ enum sonde_status atf_recover(const char *path, const char *output,
 		.recording = sonde_recording_new(&sonde_format_atf, path),
 		.meter = { .progress = options->progress },
 		.result = result,
+		.diagnostics = diagnostics,
 	};
 	enum sonde_status status;
 

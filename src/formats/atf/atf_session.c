@@ -266,7 +266,7 @@ static enum sonde_status open_thread(struct opener *opener, struct atf_process *
 	if (is_fatal(status))
 		return status;
 	if (status < 0) {
-		process->threads_lost++;
+		opener->recording->tracks_lost++;
 		return SONDE_OK;
 	}
 	if (slot == SONDE_NONE)

@@ -49,7 +49,6 @@ struct atf_process {
 	SONDE_VEC(struct atf_part) parts;
 	struct sonde_key_map functions; /* function_id -> function id; shared by the cursors */
 	pthread_mutex_t lock;		/* over adding to it */
-	uint32_t threads_lost;		/* thread folders that could not be read at all */
 };
 
 struct atf_session {

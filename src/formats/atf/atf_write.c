@@ -43,7 +43,7 @@ uint32_t atf_module_key(const struct sonde_definitions *definitions,
 {
 	uint32_t hash = 2166136261u;
 
-	if (module->key != SONDE_NO_KEY)
+	if (module->has_key)
 		return (uint32_t)module->key;
 	for (const char *c = sonde_definitions_string(definitions, module->path); *c; c++)
 		hash = (hash ^ (uint8_t)tolower((unsigned char)*c)) * 16777619u;
@@ -75,9 +75,7 @@ static enum sonde_status extend_keys(struct atf_writer *writer, uint32_t functio
 		if (!definition)
 			return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
 					  "an event names function %u, which is not defined", id);
-		key = definition->key;
-		if (key == SONDE_NO_KEY)
-			key = invent_key(writer, definition);
+		key = definition->has_key ? definition->key : invent_key(writer, definition);
 		if (sonde_key_map_find(&writer->used_keys, key) == UINT32_MAX &&
 		    !sonde_key_map_add(&writer->used_keys, key, id))
 			return sonde_fail_nomem(err);

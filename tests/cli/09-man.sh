@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The man pages in doc/man are what the tables say, and say it well.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/tap.sh"
+pages=$root/doc/man
+
+same_page() {
+	cmp -s "$out" "$pages/$1"
+	ok $? "doc/man/$1 is up to date" || echo "# run 'make man'"
+}
+
+"$SONDE" help --commands >"$work/commands"
+run help --man
+same_page sonde.1
+while read -r name; do
+	run help --man "$name"
+	same_page "sonde-$name.1"
+	"$SONDE" help "$name" | grep -Eo '^  (-.,|   ) --[a-z-]+' | grep -Eo '[a-z][a-z-]+$' |
+		sed 's/-/\\\\-/g' >"$work/options"
+	missing=$(while read -r option; do
+		grep -q -- "Fl ..$option\\( \\|\$\\)" "$pages/sonde-$name.1" || echo "$option"
+	done <"$work/options")
+	is "$missing" "" "every option of $name is in its page"
+	grep -q "sonde-$name 1 \\." "$pages/sonde.1"
+	ok $? "sonde.1 leads to sonde-$name.1"
+	grep -q "'sonde-$name.1'" "$pages/meson.build"
+	ok $? "sonde-$name.1 is installed"
+done <"$work/commands"
+is "$(find "$pages" -name '*.1' | wc -l | tr -d ' ')" "$(($(wc -l <"$work/commands") + 1))" \
+	"no page is left of a command that is gone"
+
+if have mandoc; then
+	mandoc -Tlint -W warning "$pages"/*.1 >"$out" 2>&1
+	ok $? "mandoc has nothing to warn of" || explain "$out"
+else
+	skip "mandoc -Tlint" "no mandoc"
+fi
+
+finish

@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Every example of every --help does what it says: it runs as it stands.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/tap.sh"
+mkdir "$work/bin" && ln -s "$SONDE" "$work/bin/sonde"
+PATH=$work/bin:$PATH
+session normal trace
+session normal server
+session nodetail client
+session crashed crashed
+
+examples() {
+	sed -n '/^Examples:$/,$p' | grep -E '^  [^ ]' | sed 's/^  //'
+}
+
+{
+	"$SONDE" help | examples
+	"$SONDE" help --commands | while read -r name; do
+		"$SONDE" help "$name" | examples
+	done
+} | sort -u >"$work/examples"
+is "$("$SONDE" help --commands | while read -r name; do
+	"$SONDE" help "$name" | examples | grep -q . || echo "$name"
+done)" "" "every command has examples"
+
+shell='sh'
+have bash && shell='bash'
+while read -r example; do
+	case $example in
+	*'completion bash'*) [ $shell = bash ] || continue ;;
+	esac
+	rm -rf repaired copy small requests piece second-half end both
+	[ "${example%--force*}" = "$example" ] || sonde recover -q crashed -o repaired
+	$shell -c "$example" >"$out" 2>"$err" </dev/null
+	ok $? "$example" || explain "$err"
+	grep -q '^sonde: [^w]' "$err"
+	is $? 1 "$example: nothing is amiss"
+done <"$work/examples"
+
+finish

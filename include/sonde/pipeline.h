@@ -71,7 +71,7 @@ void sonde_sink_free(struct sonde_sink *sink);
 
 struct sonde_create_options {
 	const char *format;	 /* the name of a format that can be written */
-	bool replace;		 /* an existing output is replaced, only once the new one is whole */
+	bool replace;		 /* an existing recording is replaced, once the new one is whole */
 	struct sonde_loss *loss; /* where a writer counts what it cannot hold; may be NULL */
 };
 

@@ -26,10 +26,6 @@ void sonde_mapped_file_release(struct sonde_mapped_file *file);
 void sonde_mapped_file_will_read(const struct sonde_mapped_file *file, uint64_t offset,
 				 size_t size);
 
-/* Bytes up to this offset were read in order and are not needed soon: they leave our memory. */
-void sonde_mapped_file_done_with(const struct sonde_mapped_file *file, uint64_t offset,
-				 size_t size);
-
 enum sonde_path_kind { SONDE_PATH_ABSENT, SONDE_PATH_FILE, SONDE_PATH_FOLDER, SONDE_PATH_OTHER };
 
 /* What is there, following links. Anything that cannot be looked at is ABSENT. */

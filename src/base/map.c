@@ -34,7 +34,7 @@ static size_t key_capacity(const struct sonde_key_slots *slots)
 static void key_insert(struct sonde_key_slots *slots, uint64_t key, uint32_t value)
 {
 	size_t mask = key_capacity(slots) - 1;
-	size_t i = sonde_key_hash(key, slots->shift);
+	size_t i = sonde_key_hash(key, slots->slots, slots->shift);
 
 	while (atomic_load_explicit(&slots->slots[i].value_plus_one, memory_order_relaxed))
 		i = (i + 1) & mask;
@@ -93,10 +93,11 @@ static uint64_t mix(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static uint64_t text_hash(const char *text, size_t length)
+/* `seed` is the address of the slots: see sonde_key_hash(). */
+static uint64_t text_hash(const char *text, size_t length, uintptr_t seed)
 {
 	const uint64_t first = 0x9E3779B97F4A7C15u, second = 0xD6E8FEB86659FD93u;
-	uint64_t hash = first ^ length, word;
+	uint64_t hash = first ^ length ^ seed, word;
 
 	for (; length >= sizeof(word); length -= sizeof(word), text += sizeof(word)) {
 		memcpy(&word, text, sizeof(word));
@@ -112,7 +113,7 @@ static uint64_t text_hash(const char *text, size_t length)
 static struct sonde_text_slot *text_slot(const struct sonde_text_map *map, const char *text,
 					 size_t length)
 {
-	size_t i = (size_t)text_hash(text, length) & (map->capacity - 1);
+	size_t i = (size_t)text_hash(text, length, (uintptr_t)map->slots) & (map->capacity - 1);
 
 	for (;; i = (i + 1) & (map->capacity - 1)) {
 		struct sonde_text_slot *slot = &map->slots[i];

@@ -32,8 +32,14 @@ void sonde_key_map_release(struct sonde_key_map *map);
 /* The key must not be present. False where memory failed. One adder at a time. */
 _Bool sonde_key_map_add(struct sonde_key_map *map, uint64_t key, uint32_t value);
 
-static inline size_t sonde_key_hash(uint64_t key, uint32_t shift)
+/*
+ * Where a key belongs. The address of the slots, which nobody outside knows, makes it impossible
+ * to prepare keys that all fall on one place.
+ */
+static inline size_t sonde_key_hash(uint64_t key, const struct sonde_key_slot *slots,
+				    uint32_t shift)
 {
+	key ^= (uintptr_t)slots;
 	return (size_t)((key ^ key >> 32) * 0x9E3779B97F4A7C15u >> shift);
 }
 
@@ -62,7 +68,7 @@ static inline struct sonde_key_view sonde_key_map_view(const struct sonde_key_ma
 /* The value of a key, UINT32_MAX where it is not there. Inline: it runs once an event. */
 static inline uint32_t sonde_key_view_find(const struct sonde_key_view *view, uint64_t key)
 {
-	for (size_t i = sonde_key_hash(key, view->shift);; i = (i + 1) & view->mask) {
+	for (size_t i = sonde_key_hash(key, view->slots, view->shift);; i = (i + 1) & view->mask) {
 		const struct sonde_key_slot *slot = &view->slots[i];
 		uint32_t value = atomic_load_explicit(&slot->value_plus_one, memory_order_acquire);
 

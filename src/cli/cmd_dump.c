@@ -22,6 +22,8 @@ struct dump_options {
 	bool detail;
 };
 
+#define WIDEST_TRACK 32 /* columns for the name of a track in text */
+
 static const struct cli_choice time_choices[] = {
 	[DUMP_TIME_RELATIVE] = { "relative", "seconds since the start of the recording" },
 	[DUMP_TIME_ABSOLUTE] = { "absolute", "nanoseconds on the recording's clock" },
@@ -72,9 +74,8 @@ void dump_put_hex_bytes(struct sonde_buffer *out, const uint8_t *bytes, size_t s
 
 const struct name *dump_event_name(struct dump *dump, const struct sonde_event *event)
 {
-	bool has_function = event->kind == SONDE_EVENT_CALL || sonde_event_leaves(event);
-
-	return names_get(has_function ? &dump->functions : &dump->types, event->function);
+	return names_get(sonde_event_has_function(event) ? &dump->functions : &dump->types,
+			 event->function);
 }
 
 static const char *type_label(const struct sonde_definitions *definitions, uint32_t id,
@@ -102,38 +103,32 @@ struct dump_run {
 	uint64_t printed; /* so far */
 };
 
+static uint32_t shown_track(const struct sonde_selection_spec *spec, size_t number)
+{
+	return spec->track_count ? spec->tracks[number] : (uint32_t)number;
+}
+
 /* Text shows tracks in a column: all names get the same width. */
 static void pad_track_names(struct dump_run *run)
 {
-	struct names *tracks = &run->dump.tracks;
 	const struct sonde_selection_spec *spec = &run->selected.spec;
+	struct names *tracks = &run->dump.tracks;
 	size_t count = spec->track_count, width = 0, i;
 
 	if (!count)
 		count = sonde_definitions_track_count(run->dump.definitions);
 	run->dump.with_tracks = count > 1;
 	for (i = 0; i < count; i++) {
-		uint32_t track = spec->track_count ? spec->tracks[i] : (uint32_t)i;
-		const struct name *name = names_get(tracks, track);
+		const struct name *name = names_get(tracks, shown_track(spec, i));
 		size_t columns = cli_text_width(name->text, name->length);
 
 		if (columns > width)
 			width = columns;
 	}
-	for (i = 0; i < tracks->count; i++) {
-		struct name *name = &tracks->items[i];
-		char *padded;
-
-		if (!name->text)
-			continue;
-		sonde_buffer_clear(&tracks->scratch);
-		sonde_buffer_put(&tracks->scratch, name->text, name->length);
-		cli_put_spaces(&tracks->scratch, width - cli_text_width(name->text, name->length));
-		padded = sonde_arena_copy_text(&tracks->arena, tracks->scratch.data,
-					       tracks->scratch.size);
-		if (padded)
-			*name = (struct name){ .text = padded, .length = tracks->scratch.size };
-	}
+	if (width > WIDEST_TRACK)
+		width = WIDEST_TRACK;
+	for (i = 0; i < count; i++)
+		names_pad(tracks, shown_track(spec, i), width);
 }
 
 static void init_dump(struct dump_run *run, struct cli *cli)

@@ -91,24 +91,24 @@ static void put_guesses(struct sonde_buffer *out, const struct sonde_recover_res
 	}
 }
 
-static void put_report(struct recovery *recovery)
+static void put_kept(struct sonde_buffer *out, const struct sonde_recover_result *result)
 {
-	const struct sonde_recover_result *result = &recovery->result;
-	struct sonde_buffer *out = &recovery->cli->out;
-
-	put_faults(recovery);
 	sonde_buffer_put_text(out, "kept     ");
 	cli_put_counted(out, result->events_kept, "event");
 	sonde_buffer_put_text(out, " and ");
 	cli_put_counted(out, result->details_kept, "detail");
 	sonde_buffer_put_text(out, " of ");
 	cli_put_counted(out, result->tracks_kept, "track");
-	sonde_buffer_put_char(out, '\n');
 	if (result->details_unlinked) {
-		sonde_buffer_put_text(out, "         ");
+		sonde_buffer_put_text(out, "\n         ");
 		cli_put_counted(out, result->details_unlinked, "detail");
-		sonde_buffer_put_text(out, " without an event: it did not survive\n");
+		sonde_buffer_put_text(out, " without an event: it did not survive");
 	}
+	sonde_buffer_put_char(out, '\n');
+}
+
+static void put_lost(struct sonde_buffer *out, const struct sonde_recover_result *result)
+{
 	sonde_buffer_put_text(out, "lost     ");
 	if (!result->tracks_lost && !result->bytes_dropped)
 		sonde_buffer_put_text(out, "nothing that was in the files");
@@ -120,8 +120,18 @@ static void put_report(struct recovery *recovery)
 		cli_put_counted(out, result->bytes_dropped, "byte");
 		sonde_buffer_put_text(out, " that no longer made a record");
 	}
-	sonde_buffer_put_text(out, "\nguessed  ");
-	put_guesses(out, result);
+	sonde_buffer_put_char(out, '\n');
+}
+
+static void put_report(struct recovery *recovery)
+{
+	struct sonde_buffer *out = &recovery->cli->out;
+
+	put_faults(recovery);
+	put_kept(out, &recovery->result);
+	put_lost(out, &recovery->result);
+	sonde_buffer_put_text(out, "guessed  ");
+	put_guesses(out, &recovery->result);
 	sonde_buffer_put_text(out, "\nwrote    ");
 	cli_put_escaped(out, recovery->options->target.output);
 	sonde_buffer_put_char(out, '\n');
@@ -135,7 +145,7 @@ static int recover(struct recovery *recovery)
 	struct sonde_error err = { 0 };
 	enum sonde_status status;
 
-	cli_progress_begin(recovery->cli, &progress, "recovering", NULL);
+	cli_progress_begin(recovery->cli, &progress, "recovering", "event");
 	options.progress = &progress.progress;
 	status = sonde_recover(recovery->path, recovery->options->target.output, &options,
 			       recovery->diagnostics, &recovery->result, &err);

@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "cli/text.h"
+
+static const struct name unknown = { .text = "?", .length = 1 };
 
 void names_release(struct names *names)
 {
@@ -26,22 +29,38 @@ static bool make_room(struct names *names, uint32_t id)
 	return true;
 }
 
-const struct name *names_add(struct names *names, uint32_t id)
+/* What stands in `scratch` becomes the name of an id. */
+static const struct name *keep(struct names *names, uint32_t id)
 {
-	static const struct name unknown = { .text = "?", .length = 1 };
-	char space[SONDE_LABEL_SIZE], *copy;
+	char *copy = NULL;
 
-	if (id == SONDE_NONE)
-		return &unknown;
-	sonde_buffer_clear(&names->scratch);
-	names->encode(&names->scratch, names->lookup(names->definitions, id, space));
-	copy = names->scratch.failed ? NULL :
-				       sonde_arena_copy_text(&names->arena, names->scratch.data,
-							     names->scratch.size);
+	if (!names->scratch.failed)
+		copy = sonde_arena_copy_text(&names->arena, names->scratch.data,
+					     names->scratch.size);
 	if (!copy || !make_room(names, id)) {
 		names->failed = true;
 		return &unknown;
 	}
 	names->items[id] = (struct name){ .text = copy, .length = names->scratch.size };
 	return &names->items[id];
+}
+
+const struct name *names_add(struct names *names, uint32_t id)
+{
+	char space[SONDE_LABEL_SIZE];
+
+	if (id == SONDE_NONE)
+		return &unknown;
+	sonde_buffer_clear(&names->scratch);
+	names->encode(&names->scratch, names->lookup(names->definitions, id, space));
+	return keep(names, id);
+}
+
+void names_pad(struct names *names, uint32_t id, size_t width)
+{
+	const struct name *name = names_get(names, id);
+
+	sonde_buffer_clear(&names->scratch);
+	cli_put_column(&names->scratch, name->text, name->length, width, false);
+	keep(names, id);
 }

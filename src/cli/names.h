@@ -34,6 +34,9 @@ void names_release(struct names *names);
 /* Encodes a name that is asked for the first time. Never NULL. */
 const struct name *names_add(struct names *names, uint32_t id);
 
+/* Makes a name that was asked for before fill a column of a screen. */
+void names_pad(struct names *names, uint32_t id, size_t width);
+
 static inline const struct name *names_get(struct names *names, uint32_t id)
 {
 	if (id < names->count && names->items[id].text)

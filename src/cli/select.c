@@ -145,7 +145,8 @@ static int resolve_range(struct cli *cli, const struct sonde_recording *recordin
 {
 	uint64_t first_ns, last_ns;
 
-	sonde_recording_time_range(recording, &first_ns, &last_ns);
+	if (!sonde_recording_time_range(recording, &first_ns, &last_ns))
+		return CLI_OK; /* no events, nothing to choose */
 	if (range->from.base)
 		spec->from_ns = cli_time_resolve(range->from, first_ns, last_ns);
 	if (!range->to.base)

@@ -13,7 +13,6 @@
 struct cell {
 	const char *text;
 	size_t size;
-	size_t width;
 };
 
 void cli_table_release(struct cli_table *table)
@@ -36,11 +35,9 @@ static struct cell cell_at(const struct cli_table *table, size_t row, size_t col
 {
 	size_t number = row * table->column_count + column;
 	size_t begin = number ? table->ends.items[number - 1] : 0;
-	struct cell cell = { .text = table->text.data + begin,
-			     .size = table->ends.items[number] - begin };
 
-	cell.width = cli_text_width(cell.text, cell.size);
-	return cell;
+	return (struct cell){ .text = table->text.data + begin,
+			      .size = table->ends.items[number] - begin };
 }
 
 static void measure(const struct cli_table *table, size_t rows, size_t widths[MOST_COLUMNS])
@@ -50,7 +47,8 @@ static void measure(const struct cli_table *table, size_t rows, size_t widths[MO
 	for (column = 0; column < table->column_count; column++) {
 		widths[column] = 0;
 		for (row = 0; row < rows; row++) {
-			size_t width = cell_at(table, row, column).width;
+			struct cell cell = cell_at(table, row, column);
+			size_t width = cli_text_width(cell.text, cell.size);
 
 			if (width > widths[column])
 				widths[column] = width;
@@ -80,30 +78,6 @@ static void shrink(const struct cli_table *table, size_t screen, size_t indent,
 	}
 }
 
-/* As many bytes as fill `width` columns. */
-static size_t bytes_of_width(const struct cell *cell, size_t width)
-{
-	size_t size = 0;
-
-	while (size < cell->size && cli_text_width(cell->text, size + 1) <= width)
-		size++;
-	return size;
-}
-
-static void put_cell(struct sonde_buffer *out, const struct cell *cell, size_t width, bool right)
-{
-	if (cell->width > width) {
-		sonde_buffer_put(out, cell->text, bytes_of_width(cell, width - 3));
-		sonde_buffer_put_text(out, "...");
-		return;
-	}
-	if (right)
-		cli_put_spaces(out, width - cell->width);
-	sonde_buffer_put(out, cell->text, cell->size);
-	if (!right)
-		cli_put_spaces(out, width - cell->width);
-}
-
 static void end_line(struct sonde_buffer *out)
 {
 	while (out->size && out->data[out->size - 1] == ' ')
@@ -120,7 +94,8 @@ static void put_row(struct cli *cli, const struct cli_table *table, const size_t
 	for (column = 0; column < table->column_count; column++) {
 		if (!widths[column])
 			continue;
-		put_cell(&cli->out, &cells[column], widths[column], table->columns[column].right);
+		cli_put_column(&cli->out, cells[column].text, cells[column].size, widths[column],
+			       table->columns[column].right);
 		cli_put_spaces(&cli->out, GAP);
 	}
 	end_line(&cli->out);
@@ -135,9 +110,7 @@ static void put_titles(struct cli *cli, const struct cli_table *table, const siz
 	for (column = 0; column < table->column_count; column++) {
 		const char *title = table->columns[column].title;
 
-		titles[column] = (struct cell){ .text = title,
-						.size = strlen(title),
-						.width = strlen(title) };
+		titles[column] = (struct cell){ .text = title, .size = strlen(title) };
 	}
 	if (cli->out_colour)
 		cli_put_style(&cli->out, CLI_STYLE_BOLD);

@@ -70,6 +70,36 @@ size_t cli_text_width(const char *text, size_t size)
 	return width;
 }
 
+size_t cli_text_fit(const char *text, size_t size, size_t width)
+{
+	size_t fit = 0;
+
+	for (; fit < size; fit++) {
+		bool starts = ((unsigned char)text[fit] & 0xc0) != 0x80;
+
+		if (starts && !width--)
+			break;
+	}
+	return fit;
+}
+
+void cli_put_column(struct sonde_buffer *out, const char *text, size_t size, size_t width,
+		    bool right)
+{
+	size_t columns = cli_text_width(text, size);
+
+	if (columns > width) {
+		sonde_buffer_put(out, text, cli_text_fit(text, size, width - 3));
+		sonde_buffer_put_text(out, "...");
+		return;
+	}
+	if (right)
+		cli_put_spaces(out, width - columns);
+	sonde_buffer_put(out, text, size);
+	if (!right)
+		cli_put_spaces(out, width - columns);
+}
+
 void cli_put_spaces(struct sonde_buffer *out, size_t count)
 {
 	static const char spaces[] =

@@ -14,6 +14,13 @@ void cli_put_escaped(struct sonde_buffer *out, const char *text);
 /* Columns that a text takes, counting a character as one. */
 size_t cli_text_width(const char *text, size_t size);
 
+/* How many bytes of a text fit into `width` columns. */
+size_t cli_text_fit(const char *text, size_t size, size_t width);
+
+/* A text in a column: filled up with spaces, or cut and ended with dots. */
+void cli_put_column(struct sonde_buffer *out, const char *text, size_t size, size_t width,
+		    bool right);
+
 void cli_put_spaces(struct sonde_buffer *out, size_t count);
 
 /*

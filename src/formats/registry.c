@@ -109,6 +109,42 @@ enum sonde_status sonde_format_choose(const char *path, const char *name,
 	return *format ? SONDE_OK : fail_unknown_name(err, name);
 }
 
+/* Whether there is anything at `path` that a replacement would destroy. */
+static bool has_content(const char *path)
+{
+	enum sonde_path_kind kind = sonde_path_kind(path);
+	struct sonde_folder folder;
+	bool empty;
+
+	if (kind != SONDE_PATH_FOLDER || sonde_folder_read(&folder, path, NULL) < 0)
+		return kind != SONDE_PATH_ABSENT;
+	empty = folder.count == 0;
+	sonde_folder_release(&folder);
+	return !empty;
+}
+
+/* Only a recording is replaced by a recording: a mistyped name must not cost a home folder. */
+static enum sonde_status check_replaced(const char *path, struct sonde_error *err)
+{
+	struct sonde_recording *recording;
+	enum sonde_status status;
+
+	if (!has_content(path))
+		return SONDE_OK;
+	status = sonde_recording_open(path, NULL, &recording, err);
+	if (status == SONDE_OK) {
+		sonde_recording_close(recording);
+		return SONDE_OK;
+	}
+	if (status == SONDE_NOMEM)
+		return status;
+	status = sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
+			    "what is there is not a readable recording, so it is not replaced; "
+			    "choose another name or remove it yourself");
+	sonde_error_set_file(err, path);
+	return status;
+}
+
 enum sonde_status sonde_check(const char *path, const struct sonde_check_options *options,
 			      struct sonde_diagnostics *diagnostics, struct sonde_error *err)
 {
@@ -149,6 +185,10 @@ enum sonde_status sonde_recover(const char *path, const char *output,
 		return sonde_fail(err, SONDE_UNSUPPORTED, SONDE_NO_OFFSET,
 				  "a recording in format %s cannot be recovered",
 				  format->info.name);
+	if (options->replace)
+		status = check_replaced(output, err);
+	if (status)
+		return status;
 	return format->recover(path, output, options, diagnostics, result, err);
 }
 
@@ -156,6 +196,7 @@ enum sonde_status sonde_sink_create(const char *path, const struct sonde_create_
 				    struct sonde_sink **sink, struct sonde_error *err)
 {
 	const struct sonde_format *format;
+	enum sonde_status status = SONDE_OK;
 
 	*sink = NULL;
 	if (!options || !options->format)
@@ -168,5 +209,9 @@ enum sonde_status sonde_sink_create(const char *path, const struct sonde_create_
 		return sonde_fail(err, SONDE_UNSUPPORTED, SONDE_NO_OFFSET,
 				  "recordings in format %s are read here, not written",
 				  format->info.name);
+	if (options->replace)
+		status = check_replaced(path, err);
+	if (status)
+		return status;
 	return format->create(path, options, sink, err);
 }

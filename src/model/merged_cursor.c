@@ -164,28 +164,33 @@ static size_t take_run(struct sonde_merged_cursor *cursor, struct stream *stream
 	return count;
 }
 
-/* Fills the output as far as there are events and nothing fails; gives how many. */
+/*
+ * Fills the output as far as there are events and nothing fails; gives how many. It runs once an
+ * event: what the compiler could not keep in registers, since events are stored, is copied first.
+ */
 static size_t merge(struct sonde_merged_cursor *cursor)
 {
-	struct sonde_loser_tree *tree = &cursor->tree;
-	uint32_t winner = sonde_loser_tree_winner(tree), wins = 0;
+	struct sonde_loser_tree tree = cursor->tree; /* the nodes are shared */
+	struct stream *const streams = cursor->streams;
+	uint32_t winner = sonde_loser_tree_winner(&tree), wins = 0;
 	size_t count = 0;
 
 	while (count < MERGED_BATCH && winner != UINT32_MAX) {
-		struct stream *stream = &cursor->streams[winner];
+		struct stream *stream = &streams[winner];
 		uint32_t before = winner;
 		bool live = true;
 
 		if (wins < RUN_LIKELY)
 			cursor->events[count++] = *stream->next++;
 		else
-			count = take_run(cursor, stream, count, sonde_loser_tree_run_bound(tree));
-		if (stream->next == stream->end)
+			count = take_run(cursor, stream, count, sonde_loser_tree_run_bound(&tree));
+		if (stream->next == stream->end) {
 			live = refill(cursor, stream);
-		if (cursor->failure)
-			break;
-		sonde_loser_tree_replace_winner(tree, live ? stream->next->time_ns : 0, live);
-		winner = sonde_loser_tree_winner(tree);
+			if (cursor->failure)
+				break;
+		}
+		sonde_loser_tree_replace_winner(&tree, live ? stream->next->time_ns : 0, live);
+		winner = sonde_loser_tree_winner(&tree);
 		wins = winner == before ? wins + 1 : 0;
 	}
 	return count;

@@ -60,6 +60,40 @@ run info trace
 out_has '^ +1  a name that is much longer than the screen is wide +1,000' \
 	"without a screen nothing is cut"
 
+session nodetail said
+sed -i -e 's/^{/{ "pid": 4242, "process_name": "demo", "command_line": ["demo", "-x", "a b"],\
+  "clock_anchors": [{"clock_ns": 1000000000257, "realtime_ns": 1790000000123456789}],/' \
+	-e 's/"id": 0, /"id": 0, "name": "main", "os_id": 4243, "dropped_events": 17, /' \
+	said/manifest.json
+run info said
+out_is "what a recorder says about its session" <<'END'
+said
+  format     ADA Trace Format v2 (atf), 60.5 kB on disk
+  state      finished
+  process    pid 4242 demo, x86_64 on linux: demo -x a b
+  time       404.608 us from @1000000000257 ns on the boottime clock
+  started    2026-09-21 14:13:20.123 UTC
+  holds      1,800 events, 0 details, 3 tracks, 12 functions, 2 modules
+  dropped    17 events that the recorder could not keep
+
+  ID  TRACK     OS ID  EVENTS      FIRST        LAST  DROPPED
+   0  main       4243     600       0 ns  348.693 us       17
+   1  thread 1            600     484 ns  185.253 us
+   2  thread 2            600  69.748 us  404.608 us
+END
+run info -v said
+out_has '^  process 0: command_line = \["demo","-x","a b"\]$' "-v lists all attributes"
+
+session crashed many
+for number in 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24; do
+	cp -R many/thread_0 many/thread_$number
+done
+run info many
+is "$(grep -c ' unfinished$' "$out")" 20 "of many tracks twenty are shown"
+out_has '^  \.\.\. and 5 more \(use -v\)$' "and how many more there are"
+run info -v many
+is "$(grep -c ' unfinished$' "$out")" 25 "all of them with -v"
+
 run formats
 exits 0 "formats"
 out_has '^atf +ADA Trace Format v2 +folder +events, details +events, details +yes +yes$' \

@@ -103,6 +103,45 @@ else
 	skip "JSON and CSV" "no python3"
 fi
 
+if have python3; then
+	session normal odd
+	python3 - odd/thread_0/index.atf <<'END'
+import struct, sys
+with open(sys.argv[1], "r+b") as file:
+    first = struct.unpack_from("<Q", file.read(72), 64)[0]
+    file.seek(64 + 24)
+    file.write(struct.pack("<I", 60))
+    file.seek(64 + 32 + 20)
+    file.write(struct.pack("<I", 7))
+    file.seek(64 + 999 * 32)
+    file.write(struct.pack("<Q", first + 7265 * 10**9 + 5 * 10**8))
+END
+	run dump odd --track 0 --limit 1
+	is "$(cat "$out")" "   0.000000000  $(printf '%80s' '')(depth 60) -> run_loop" \
+		"deep calls say how deep; times are as wide as the longest"
+	run dump odd --track 0 --offset 1 --limit 1
+	out_is "an unknown kind is kept, with its number" <<'END'
+   0.000000021    other fail (kind 7)
+END
+	run dump odd --track 0 --offset 999
+	out_is "a long time in seconds" <<'END'
+7265.500000000  <- work_sort
+END
+	run dump odd --track 0 --offset 999 --time human
+	out_is "a long time for people" <<'END'
+    2h01m05s  <- work_sort
+END
+fi
+session normal named
+sed -i 's/"id": 1, /"id": 1, "name": "a thread with a name that is far too long for a column", /' \
+	named/manifest.json
+run dump named --limit 1
+out_is "long names of tracks are cut" <<'END'
+0.000000000  thread 0                          -> run_loop
+END
+run dump named --limit 1 --offset 300
+out_has '^0\.[0-9]+  a thread with a name that is \.\.\.  ' "and end with dots"
+
 run dump crashed --limit 1
 exits 0 "dump of a damaged session"
 err_is "one warning for a damaged session" <<'END'
@@ -114,6 +153,8 @@ END
 run dump -q crashed --limit 1
 [ ! -s "$err" ]
 ok $? "-q silences the warning"
+run dump -q headeronly --from 10% --to 50%
+exits 0 "a range of a session without events"
 run dump -q headeronly
 exits 0 "dump of a session without events"
 silent "which is empty"

@@ -402,22 +402,29 @@ static void test_key_map(void **state)
 	assert_int_equal(sonde_key_map_find(&map, 0), UINT32_MAX);
 }
 
-/* Keys that all want the same slot, so that runs wrap around the end of the array. */
+/* Keys that all want the last slot of the present array, so that runs wrap around its end. */
 static void test_key_map_collisions(void **state)
 {
 	struct sonde_key_map map = { NULL };
 	uint64_t keys[200], key = 0;
+	struct sonde_key_view view;
 
 	(void)state;
-	for (size_t i = 0; i < COUNT_OF(keys); i++) {
-		while (sonde_key_hash(key, 64 - 10) != 1023)
+	for (uint32_t i = 0; i < 300; i++)
+		assert_true(sonde_key_map_add(&map, (uint64_t)1 << 40 | i, i));
+	view = sonde_key_map_view(&map);
+	assert_true(view.mask + 1 >= 2 * (300 + COUNT_OF(keys)));
+	for (uint32_t i = 0; i < COUNT_OF(keys); i++) {
+		while (sonde_key_hash(key, view.slots, view.shift) != view.mask)
 			key++;
 		keys[i] = key++;
-	}
-	for (uint32_t i = 0; i < COUNT_OF(keys); i++)
 		assert_true(sonde_key_map_add(&map, keys[i], i));
+	}
+	assert_ptr_equal(sonde_key_map_view(&map).slots, view.slots);
 	for (uint32_t i = 0; i < COUNT_OF(keys); i++)
 		assert_int_equal(sonde_key_map_find(&map, keys[i]), i);
+	for (uint32_t i = 0; i < 300; i++)
+		assert_int_equal(sonde_key_map_find(&map, (uint64_t)1 << 40 | i), i);
 	assert_int_equal(sonde_key_map_find(&map, key), UINT32_MAX);
 	sonde_key_map_release(&map);
 }

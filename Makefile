@@ -22,7 +22,7 @@ help:
 	@echo 'make demo       install what is missing, build, and show what sonde does'
 	@echo 'make test       all tests: gcc, clang with sanitizers, a short fuzz run'
 	@echo 'make lint       formatting, static analysis, shell scripts'
-	@echo 'make bench      measure speed and memory'
+	@echo 'make bench      measure speed and memory, on BENCH_EVENTS=50000000 events'
 	@echo 'make fuzz       fuzz every target for FUZZ_SECONDS=$(FUZZ_SECONDS) each'
 	@echo 'make format     let clang-format rewrite the sources'
 	@echo 'make man        regenerate doc/man from the option tables'
@@ -44,7 +44,8 @@ lint:
 
 bench:
 	@tools/setup.sh build bench
-	@tools/bench.sh
+	@[ -e $(BUILD)-bench/build.ninja ] || meson setup $(BUILD)-bench -Dtests=disabled >/dev/null
+	@bench/run.sh $(BUILD)-bench
 
 fuzz:
 	@tools/setup.sh build test
@@ -67,4 +68,4 @@ install: build
 	@DESTDIR=$(DESTDIR) meson install -C $(BUILD)
 
 clean:
-	rm -rf build build-asan build-fuzz demo
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-fuzz $(BUILD)-bench demo

@@ -216,13 +216,14 @@ struct report {
 
 static uint64_t anonymous_kb(void)
 {
+	static const char key[] = "RssAnon:";
 	FILE *file = fopen("/proc/self/status", "re");
-	unsigned long long kb = 0;
+	uint64_t kb = 0;
 	char line[256];
 
 	while (file && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "RssAnon: %llu", &kb) == 1)
-			break;
+		if (!strncmp(line, key, sizeof(key) - 1))
+			kb = strtoull(line + sizeof(key) - 1, NULL, 10);
 	}
 	if (file)
 		fclose(file);

@@ -205,9 +205,11 @@ static enum sonde_status define_functions(struct sonde_definitions *definitions,
 		uint32_t number = i / FUNCTIONS_PER_MODULE;
 		struct sonde_function function = {
 			.module = number,
+			.has_key = true,
 			.key = (uint64_t)(number + 1) << 32 | (i % FUNCTIONS_PER_MODULE + 1),
 		};
 		struct sonde_module module = {
+			.has_key = true,
 			.key = number + 1,
 			.base_address = 0x7f0000000000u + ((uint64_t)number << 24),
 			.size = 1u << 24,

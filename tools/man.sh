@@ -6,6 +6,6 @@ set -eu
 
 command=$1 folder=$2
 "$command" help --man >"$folder/sonde.1"
-"$command" help | sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p' | while read -r name; do
+"$command" help --commands | while read -r name; do
 	"$command" help --man "$name" >"$folder/sonde-$name.1"
 done

@@ -83,7 +83,7 @@ list_missing() {
 	need lint clang-tidy-14 'static analysis' clang_tool_is_settled clang-tidy
 	need lint cppcheck 'static analysis' has cppcheck
 	need lint shellcheck 'checks shell scripts' has shellcheck
-	need bench python3 'runs the measurements' has python3
+	need bench valgrind 'counts instructions' has valgrind
 }
 
 as_root() {

@@ -120,7 +120,7 @@ struct sonde_run_options {
 struct sonde_run_result {
 	uint64_t events_read;
 	uint64_t events_written; /* synthetic ones included */
-	uint64_t events_synthetic;
+	uint64_t events_synthetic; /* made by this run */
 	uint64_t details_written;
 };
 

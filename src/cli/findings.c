@@ -2,6 +2,7 @@
 /* Findings, put together by file or by kind, and printed. */
 #include "cli/findings.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,8 @@
 #include "cli/human.h"
 #include "cli/text.h"
 
-#define TEXT_COLUMN 11
+#define SEVERITY_WIDTH 9 /* with the gap behind it */
+#define TEXT_COLUMN (2 + SEVERITY_WIDTH)
 #define SHOWN_OF_A_KIND 3 /* in one file, without --verbose */
 
 struct cli_tally cli_tally_of(const struct sonde_diagnostics *diagnostics)
@@ -210,24 +212,44 @@ static void put_labelled(struct cli *cli, const struct sonde_finding_type *type,
 	sonde_buffer_put_char(&cli->out, '\n');
 }
 
+/*
+ * The line that names a finding: severity, text, id. Where the screen is too narrow the id goes
+ * below the text. Empties the text.
+ */
+static void put_head_line(struct cli *cli, const struct sonde_finding_type *type,
+			  struct sonde_buffer *text, size_t indent)
+{
+	size_t column = indent + SEVERITY_WIDTH, id_width = strlen(type->id);
+	const char *shown = sonde_buffer_text(text);
+
+	cli_put_spaces(&cli->out, indent);
+	cli_put_severity(cli, type->severity);
+	sonde_buffer_put_text(&cli->out, "  ");
+	cli_put_styled(cli, text_style_of(type), shown ? shown : type->title);
+	if (column + text->size + 2 + id_width > cli_width(cli, UINT_MAX)) {
+		sonde_buffer_put_char(&cli->out, '\n');
+		cli_put_spaces(&cli->out, column);
+	} else {
+		sonde_buffer_put_text(&cli->out, "  ");
+	}
+	cli_put_styled(cli, CLI_STYLE_DIM, type->id);
+	sonde_buffer_put_char(&cli->out, '\n');
+	sonde_buffer_release(text);
+}
+
 static void put_finding(struct cli *cli, const struct sonde_finding *finding)
 {
-	struct sonde_buffer *out = &cli->out;
+	struct sonde_buffer text = { 0 };
 
-	sonde_buffer_put_text(out, "  ");
-	cli_put_severity(cli, finding->type->severity);
-	sonde_buffer_put_text(out, "  ");
 	if (finding->offset != SONDE_NO_OFFSET) {
-		sonde_buffer_put_text(out, "offset ");
-		sonde_buffer_put_u64(out, finding->offset);
-		sonde_buffer_put_text(out, " (0x");
-		sonde_buffer_put_hex(out, finding->offset, 1);
-		sonde_buffer_put_text(out, "): ");
+		sonde_buffer_put_text(&text, "offset ");
+		sonde_buffer_put_u64(&text, finding->offset);
+		sonde_buffer_put_text(&text, " (0x");
+		sonde_buffer_put_hex(&text, finding->offset, 1);
+		sonde_buffer_put_text(&text, "): ");
 	}
-	cli_put_styled(cli, text_style_of(finding->type), finding->type->title);
-	sonde_buffer_put_text(out, "  ");
-	cli_put_styled(cli, CLI_STYLE_DIM, finding->type->id);
-	sonde_buffer_put_char(out, '\n');
+	sonde_buffer_put_text(&text, finding->type->title);
+	put_head_line(cli, finding->type, &text, 2);
 	put_labelled(cli, finding->type, "expected ", finding->expected);
 	put_labelled(cli, finding->type, "found    ", finding->found);
 }
@@ -326,20 +348,15 @@ static bool count_all_kinds(const struct by_file *by_file, struct kinds *total)
 
 static void put_kind(struct cli *cli, const struct kind *kind, size_t indent)
 {
-	struct sonde_buffer *out = &cli->out;
+	struct sonde_buffer text = { 0 };
 
-	cli_put_spaces(out, indent);
-	cli_put_severity(cli, kind->type->severity);
-	sonde_buffer_put_text(out, "  ");
-	sonde_buffer_put_text(out, kind->type->title);
+	sonde_buffer_put_text(&text, kind->type->title);
 	if (kind->count > 1) {
-		sonde_buffer_put_text(out, ", ");
-		cli_put_count(out, kind->count);
-		sonde_buffer_put_text(out, " times");
+		sonde_buffer_put_text(&text, ", ");
+		cli_put_count(&text, kind->count);
+		sonde_buffer_put_text(&text, " times");
 	}
-	sonde_buffer_put_text(out, "  ");
-	cli_put_styled(cli, CLI_STYLE_DIM, kind->type->id);
-	sonde_buffer_put_char(out, '\n');
+	put_head_line(cli, kind->type, &text, indent);
 }
 
 static void put_kinds(struct cli *cli, const struct kinds *kinds, size_t indent, size_t most)

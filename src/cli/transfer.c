@@ -232,7 +232,7 @@ static int write_loss_report(struct transfer *transfer)
 	return status == SONDE_OK ? CLI_OK : cli_fail(transfer->cli, &err);
 }
 
-static void put_summary_json(struct transfer *transfer)
+static void put_summary_json(struct transfer *transfer, bool written)
 {
 	const struct sonde_run_result *result = &transfer->result;
 	struct sonde_json_writer json;
@@ -241,6 +241,7 @@ static void put_summary_json(struct transfer *transfer)
 	sonde_json_writer_init(&json, &transfer->cli->out, true);
 	sonde_json_object_begin(&json);
 	sonde_json_member_string(&json, "output", transfer->request->target->output);
+	sonde_json_member_bool(&json, "written", written);
 	sonde_json_member_string(&json, "format", transfer->format);
 	sonde_json_key(&json, "sources");
 	sonde_json_array_begin(&json);
@@ -256,7 +257,7 @@ static void put_summary_json(struct transfer *transfer)
 	sonde_buffer_put_char(&transfer->cli->out, '\n');
 }
 
-static void put_losses(struct transfer *transfer)
+static void put_losses(struct transfer *transfer, const char *title)
 {
 	struct sonde_buffer *out = &transfer->cli->out;
 	const struct sonde_loss_entry *entry;
@@ -266,7 +267,8 @@ static void put_losses(struct transfer *transfer)
 		sonde_buffer_put_text(out, "nothing was lost\n");
 		return;
 	}
-	cli_put_styled(transfer->cli, CLI_STYLE_YELLOW, "lost:\n");
+	cli_put_styled(transfer->cli, CLI_STYLE_YELLOW, title);
+	sonde_buffer_put_char(out, '\n');
 	for (i = 0; (entry = sonde_loss_at(transfer->loss, i)); i++) {
 		sonde_buffer_put_text(out, "  ");
 		cli_put_count(out, entry->count);
@@ -297,29 +299,39 @@ static void put_summary(struct transfer *transfer)
 		sonde_buffer_put_text(out, " opened or closed at the edges, by events marked "
 					   "synthetic\n");
 	}
-	put_losses(transfer);
+	put_losses(transfer, "lost:");
+}
+
+static void put_result(struct transfer *transfer, bool written)
+{
+	if (transfer->request->transfer->json)
+		put_summary_json(transfer, written);
+	else if (transfer->cli->common.quiet)
+		return;
+	else if (written)
+		put_summary(transfer);
+	else
+		put_losses(transfer, "would be lost:");
 }
 
 static int tell(struct transfer *transfer, enum sonde_status status, const struct sonde_error *err)
 {
 	const struct cli_transfer *options = transfer->request->transfer;
-	bool refused = status == SONDE_LIMIT && options->strict && sonde_loss_at(transfer->loss, 0);
+	bool too_lossy = options->strict && sonde_loss_at(transfer->loss, 0);
+	bool written = status == SONDE_OK;
 	int code = CLI_OK;
 
-	if (options->loss_report && (status == SONDE_OK || refused))
-		code = write_loss_report(transfer);
-	if (refused) {
-		put_losses(transfer);
-		cli_error(transfer->cli, "%s; nothing was written", err->message);
-		return CLI_FINDINGS;
-	}
-	if (status != SONDE_OK)
+	if (!written && !(too_lossy && status == SONDE_LIMIT))
 		return cli_fail(transfer->cli, err);
-	if (options->json)
-		put_summary_json(transfer);
-	else if (!transfer->cli->common.quiet)
-		put_summary(transfer);
-	return code;
+	put_result(transfer, written);
+	if (options->loss_report)
+		code = write_loss_report(transfer);
+	if (!too_lossy)
+		return code;
+	/* A writer may come upon a loss as late as in its last step. */
+	cli_error(transfer->cli, written ? "something was lost, found only when all was written" :
+					   "something would be lost: nothing was written");
+	return CLI_FINDINGS;
 }
 
 int cli_transfer_run(struct cli *cli, const struct cli_transfer_request *request)

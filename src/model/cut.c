@@ -32,7 +32,11 @@ static bool is_inside(const struct cut *cut, const struct sonde_event *event)
 
 static enum sonde_status flush(struct cut *cut, uint32_t track, struct sonde_error *err)
 {
-	struct sonde_batch batch = { .events = cut->synthetic, .count = cut->synthetic_count };
+	struct sonde_batch batch = {
+		.events = cut->synthetic,
+		.count = cut->synthetic_count,
+		.first_index = SONDE_NO_INDEX,
+	};
 
 	if (!batch.count)
 		return SONDE_OK;

@@ -12,6 +12,9 @@
 
 #include "model/remap.h"
 
+/* The first_index of a batch of events that no source has: cut made them. */
+#define SONDE_NO_INDEX UINT64_MAX
+
 /* Events that a filter writes anew are handed on in batches of this many. */
 #define SONDE_FILTER_BATCH 1024
 

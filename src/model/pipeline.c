@@ -71,14 +71,13 @@ struct tally {
 	uint64_t details;
 };
 
-static void count_kinds(struct tally *tally, const struct sonde_batch *batch)
+static void count_details(struct tally *tally, const struct sonde_batch *batch)
 {
 	for (size_t i = 0; i < batch->count; i++) {
 		const struct sonde_event *event = &batch->events[i];
 
 		tally->details += sonde_event_has_detail(event) &&
 				  event->detail < tally->detail_count;
-		tally->synthetic += event->flags & SONDE_EVENT_SYNTHETIC;
 	}
 }
 
@@ -91,7 +90,10 @@ static enum sonde_status tally_events(struct sonde_sink *sink, uint32_t track,
 
 	counted.first_index = tally->written;
 	tally->written += batch->count;
-	count_kinds(tally, batch);
+	if (batch->first_index == SONDE_NO_INDEX)
+		tally->synthetic += batch->count;
+	if (tally->detail_count)
+		count_details(tally, batch);
 	if (!(target->ops->lanes & SONDE_LANE_EVENTS))
 		return SONDE_OK;
 	if (!(target->ops->lanes & SONDE_LANE_DETAILS))

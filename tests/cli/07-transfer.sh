@@ -112,9 +112,13 @@ assert loss["count"] == 106 and loss["what"] == "details without an event"'
 import json, sys
 report = json.load(open(sys.argv[1]))
 assert report["events_written"] == 466 and report["events_synthetic"] == 19
-assert report["sources"] == ["trace"] and report["losses"] == []
+assert report["sources"] == ["trace"] and report["losses"] == [] and report["written"] is True
 END
 	ok $? "cut --json"
+	run merge trace crashed -o strict --strict --json
+	exits 1 "--strict with --json"
+	python3 -c 'import json, sys; assert json.load(sys.stdin)["written"] is False' <"$out"
+	ok $? "says that nothing was written"
 else
 	skip "JSON" "no python3"
 fi

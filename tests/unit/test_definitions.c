@@ -64,7 +64,9 @@ static void test_ids_are_dense_and_pointers_stay(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < 10000; i++) {
-		struct sonde_function function = { .has_key = true, .key = i, .module = SONDE_NONE };
+		struct sonde_function function = { .has_key = true,
+						   .key = i,
+						   .module = SONDE_NONE };
 
 		assert_int_equal(sonde_definitions_add_function(definitions, &function, &id, NULL),
 				 0);
@@ -87,7 +89,9 @@ static void test_ids_are_dense_and_pointers_stay(void **state)
 static void test_labels(void **state)
 {
 	struct sonde_definitions *definitions = sonde_definitions_new();
-	struct sonde_function named = { .name = add_text(definitions, "main"), .has_key = true, .key = 7 };
+	struct sonde_function named = { .name = add_text(definitions, "main"),
+					.has_key = true,
+					.key = 7 };
 	struct sonde_function keyed = { .has_key = true, .key = 0x7506790500000002 };
 	struct sonde_function bare = { .name = 0 };
 	struct sonde_track tracks[] = {

@@ -231,6 +231,29 @@ static void test_cut_keeps_other_kinds_and_details(void **state)
 	sonde_recording_close(recording);
 }
 
+static void test_only_what_the_run_made_counts_as_synthetic(void **state)
+{
+	struct sonde_recording *recording = new_recording(2);
+	struct sonde_event event = memory_event(SONDE_EVENT_CALL, 10, 0, 1);
+	struct sonde_run_result result;
+	struct collector collector;
+
+	(void)state;
+	event.flags = SONDE_EVENT_SYNTHETIC;
+	memory_add_event(recording, 0, event);
+	memory_add_event(recording, 0, memory_event(SONDE_EVENT_CALL, 20, 0, 2));
+	memory_add_event(recording, 0, memory_event(SONDE_EVENT_CALL, 30, 0, 3));
+	run(recording, (struct sonde_selection_spec){ .from_ns = 5 }, &collector, &result);
+	assert_int_equal(result.events_synthetic, 0);
+	assert_int_equal(collector.tracks[0].events[0].flags, SONDE_EVENT_SYNTHETIC);
+	collector_release(&collector);
+	run(recording, (struct sonde_selection_spec){ .from_ns = 25 }, &collector, &result);
+	assert_int_equal(result.events_synthetic, 2);
+	assert_int_equal(collector.tracks[0].count, 3);
+	collector_release(&collector);
+	sonde_recording_close(recording);
+}
+
 static void test_cut_finds_back_after_lost_returns(void **state)
 {
 	struct sonde_recording *recording = new_recording(3);
@@ -455,6 +478,7 @@ int main(void)
 		cmocka_unit_test(test_every_piece_of_nested_calls),
 		cmocka_unit_test(test_cut_of_deep_calls),
 		cmocka_unit_test(test_cut_keeps_other_kinds_and_details),
+		cmocka_unit_test(test_only_what_the_run_made_counts_as_synthetic),
 		cmocka_unit_test(test_cut_finds_back_after_lost_returns),
 		cmocka_unit_test(test_damaged_tracks),
 		cmocka_unit_test(test_select_keeps_pairs_and_counts_depths),

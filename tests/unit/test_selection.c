@@ -120,8 +120,7 @@ static void test_function_patterns(void **state)
 						"0x00000000000000?7" };
 	struct fixture *fixture = *state;
 	struct sonde_definitions *definitions = fixture->recording->definitions;
-	struct sonde_function mangled = { .name = 0 },
-			      nameless = { .has_key = true, .key = 7 };
+	struct sonde_function mangled = { .name = 0 }, nameless = { .has_key = true, .key = 7 };
 	uint32_t read = memory_add_function(fixture->recording, 0, "read_all");
 	uint32_t reader = memory_add_function(fixture->recording, 0, "thread");
 	uint32_t index = memory_add_function(fixture->recording, 0, "operator[]");

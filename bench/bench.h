@@ -46,6 +46,6 @@ uint64_t bench_seek_time(unsigned int number, uint64_t first_ns, uint64_t last_n
 void bench_quantiles(double *us, size_t count, struct bench_outcome *outcome);
 
 double bench_now(void);
-_Noreturn void bench_fail(const char *what, const char *why);
+void bench_fail(const char *what, const char *why) __attribute__((noreturn));
 
 #endif

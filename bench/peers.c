@@ -35,6 +35,22 @@ struct file {
 	size_t count;
 };
 
+static unsigned char *load(int fd, size_t size)
+{
+	unsigned char *bytes = malloc(size);
+
+	for (size_t got = 0; bytes && got < size;) {
+		ssize_t more = read(fd, bytes + got, size - got);
+
+		if (more <= 0) {
+			free(bytes);
+			return NULL;
+		}
+		got += (size_t)more;
+	}
+	return bytes;
+}
+
 /* The index files of a session, mapped, or (loaded) read into memory. */
 static size_t open_files(const char *path, const char *pattern, bool loaded,
 			 struct file files[FILES_MAX])
@@ -55,20 +71,10 @@ static size_t open_files(const char *path, const char *pattern, bool loaded,
 		if (fd < 0 || fstat(fd, &status))
 			bench_fail(found.gl_pathv[i], "cannot be opened");
 		file->size = (size_t)status.st_size;
-		if (loaded) {
-			file->bytes = malloc(file->size);
-			for (size_t got = 0; file->bytes && got < file->size;) {
-				ssize_t more = read(fd, file->bytes + got, file->size - got);
-
-				if (more <= 0)
-					bench_fail(found.gl_pathv[i], "cannot be read");
-				got += (size_t)more;
-			}
-		} else {
-			file->bytes = mmap(NULL, file->size, PROT_READ, MAP_PRIVATE, fd, 0);
-		}
+		file->bytes = loaded ? load(fd, file->size) :
+				       mmap(NULL, file->size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (!file->bytes || file->bytes == MAP_FAILED)
-			bench_fail(found.gl_pathv[i], "does not fit in memory");
+			bench_fail(found.gl_pathv[i], "cannot be read");
 		close(fd);
 		file->records = (const struct record *)(file->bytes + HEADER_SIZE);
 		file->count = (file->size - HEADER_SIZE - FOOTER_SIZE) / sizeof(struct record);

@@ -113,6 +113,7 @@ struct sonde_run_options {
 	struct sonde_selection_spec selection;
 	unsigned int threads; /* 0: as many as there are processors */
 	struct sonde_loss *loss;
+	bool strict; /* with any loss the run fails with SONDE_LIMIT, and nothing is finished */
 	const struct sonde_progress *progress;
 };
 
@@ -120,7 +121,8 @@ struct sonde_run_options {
 struct sonde_run_result {
 	uint64_t events_read;
 	uint64_t events_written; /* synthetic ones included */
-	uint64_t events_synthetic; /* made by this run */
+	uint64_t calls_opened;	 /* of those: calls opened again at the start of a piece */
+	uint64_t calls_closed;	 /* and calls closed at its end, by this run */
 	uint64_t details_written;
 };
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sources through the pipeline into a new recording, with progress, a summary and the losses.
- * With --strict a small sink stands before the writer and refuses to finish after a loss.
  */
 #include "cli/transfer.h"
 
@@ -34,84 +33,6 @@ const struct cli_option cli_transfer_options[] = {
 	CLI_JSON_OPTION(struct cli_transfer),
 	{ 0 },
 };
-
-/* Stands before the writer with --strict. */
-struct strict_sink {
-	struct sonde_sink sink;
-	struct sonde_sink_ops ops; /* the writer's abilities with our hooks */
-	struct sonde_sink *writer;
-	const struct sonde_loss *loss;
-};
-
-static struct strict_sink *strict_of(struct sonde_sink *sink)
-{
-	return (struct strict_sink *)sink;
-}
-
-static enum sonde_status strict_begin(struct sonde_sink *sink,
-				      const struct sonde_definitions *definitions,
-				      struct sonde_error *err)
-{
-	struct sonde_sink *writer = strict_of(sink)->writer;
-
-	return writer->ops->begin(writer, definitions, err);
-}
-
-static enum sonde_status strict_events(struct sonde_sink *sink, uint32_t track,
-				       const struct sonde_batch *batch, struct sonde_error *err)
-{
-	struct sonde_sink *writer = strict_of(sink)->writer;
-
-	return writer->ops->events(writer, track, batch, err);
-}
-
-static enum sonde_status strict_track_end(struct sonde_sink *sink, uint32_t track,
-					  struct sonde_error *err)
-{
-	struct sonde_sink *writer = strict_of(sink)->writer;
-
-	return writer->ops->track_end(writer, track, err);
-}
-
-static enum sonde_status strict_finish(struct sonde_sink *sink, struct sonde_error *err)
-{
-	struct strict_sink *strict = strict_of(sink);
-
-	if (sonde_loss_at(strict->loss, 0))
-		return sonde_fail(err, SONDE_LIMIT, SONDE_NO_OFFSET,
-				  "something would be lost, and --strict forbids it");
-	return strict->writer->ops->finish(strict->writer, err);
-}
-
-static void strict_free(struct sonde_sink *sink)
-{
-	sonde_sink_free(strict_of(sink)->writer);
-	free(sink);
-}
-
-/* Takes over the writer; on failure it is still the caller's. */
-static enum sonde_status strict_new(struct sonde_sink **sink, const struct sonde_loss *loss,
-				    struct sonde_error *err)
-{
-	struct strict_sink *strict = malloc(sizeof(*strict));
-
-	if (!strict)
-		return sonde_fail_nomem(err);
-	*strict = (struct strict_sink){
-		.sink.ops = &strict->ops,
-		.ops = { .lanes = (*sink)->ops->lanes,
-			 .parallel_tracks = (*sink)->ops->parallel_tracks,
-			 .begin = strict_begin,
-			 .events = strict_events,
-			 .track_end = strict_track_end,
-			 .finish = strict_finish,
-			 .free = strict_free },
-		.writer = *sink,
-		.loss = loss,
-	};
-	*sink = &strict->sink;
-	return SONDE_OK;
-}
 
 /* Everything that one transfer holds. */
 struct transfer {
@@ -156,24 +77,21 @@ static enum sonde_status run_pipeline(struct transfer *transfer, struct sonde_er
 					       .replace = target->force,
 					       .loss = transfer->loss };
 	struct sonde_run_options run = { .selection = transfer->selection.spec,
-					 .loss = transfer->loss };
+					 .loss = transfer->loss,
+					 .strict = transfer->request->transfer->strict };
 	struct cli_progress progress;
 	struct sonde_sink *sink = NULL;
 	enum sonde_status status;
 
 	status = sonde_sink_create(target->output, &create, &sink, err);
-	if (status == SONDE_OK && transfer->request->transfer->strict)
-		status = strict_new(&sink, transfer->loss, err);
-	if (status == SONDE_OK) {
-		cli_progress_begin(transfer->cli, &progress, "writing", "event");
-		run.progress = &progress.progress;
-		status = sonde_pipeline_run(transfer->sources, transfer->cli->operand_count, sink,
-					    &run, &transfer->result, err);
-		sonde_sink_free(sink);
-		cli_progress_end(&progress);
-	} else {
-		sonde_sink_free(sink);
-	}
+	if (status < 0)
+		return status;
+	cli_progress_begin(transfer->cli, &progress, "writing", "event");
+	run.progress = &progress.progress;
+	status = sonde_pipeline_run(transfer->sources, transfer->cli->operand_count, sink, &run,
+				    &transfer->result, err);
+	sonde_sink_free(sink);
+	cli_progress_end(&progress);
 	return status;
 }
 
@@ -250,7 +168,8 @@ static void put_summary_json(struct transfer *transfer, bool written)
 	sonde_json_array_end(&json);
 	sonde_json_member_u64(&json, "events_read", result->events_read);
 	sonde_json_member_u64(&json, "events_written", result->events_written);
-	sonde_json_member_u64(&json, "events_synthetic", result->events_synthetic);
+	sonde_json_member_u64(&json, "calls_opened", result->calls_opened);
+	sonde_json_member_u64(&json, "calls_closed", result->calls_closed);
 	sonde_json_member_u64(&json, "details_written", result->details_written);
 	put_losses_json(&json, transfer->loss);
 	sonde_json_object_end(&json);
@@ -294,10 +213,11 @@ static void put_summary(struct transfer *transfer)
 	sonde_buffer_put_text(out, " read, ");
 	cli_put_counted(out, result->details_written, "detail");
 	sonde_buffer_put_char(out, '\n');
-	if (result->events_synthetic) {
-		cli_put_counted(out, result->events_synthetic, "call");
-		sonde_buffer_put_text(out, " opened or closed at the edges, by events marked "
-					   "synthetic\n");
+	if (result->calls_opened || result->calls_closed) {
+		cli_put_counted(out, result->calls_opened, "call");
+		sonde_buffer_put_text(out, " opened again at the start and ");
+		cli_put_count(out, result->calls_closed);
+		sonde_buffer_put_text(out, " closed at the end, by events marked synthetic\n");
 	}
 	put_losses(transfer, "lost:");
 }
@@ -317,20 +237,17 @@ static void put_result(struct transfer *transfer, bool written)
 static int tell(struct transfer *transfer, enum sonde_status status, const struct sonde_error *err)
 {
 	const struct cli_transfer *options = transfer->request->transfer;
-	bool too_lossy = options->strict && sonde_loss_at(transfer->loss, 0);
 	bool written = status == SONDE_OK;
 	int code = CLI_OK;
 
-	if (!written && !(too_lossy && status == SONDE_LIMIT))
+	if (!written && !(options->strict && status == SONDE_LIMIT))
 		return cli_fail(transfer->cli, err);
 	put_result(transfer, written);
 	if (options->loss_report)
 		code = write_loss_report(transfer);
-	if (!too_lossy)
+	if (written)
 		return code;
-	/* A writer may come upon a loss as late as in its last step. */
-	cli_error(transfer->cli, written ? "something was lost, found only when all was written" :
-					   "something would be lost: nothing was written");
+	cli_error(transfer->cli, "something would be lost: nothing was written");
 	return CLI_FINDINGS;
 }
 

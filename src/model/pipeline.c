@@ -48,7 +48,7 @@ struct run {
 	SONDE_VEC(struct piece) pieces;
 	struct sonde_meter meter;
 	/* for the result */
-	_Atomic uint64_t events_read, events_written, events_synthetic, details, details_unlinked;
+	_Atomic uint64_t events_read, events_written, calls_opened, calls_closed, details, details_unlinked;
 };
 
 static bool cuts(const struct run *run)
@@ -67,7 +67,8 @@ struct tally {
 	struct run *run;
 	uint64_t detail_count; /* that the source's track has: a link beyond leads nowhere */
 	uint64_t written;
-	uint64_t synthetic;
+	uint64_t opened;
+	uint64_t closed;
 	uint64_t details;
 };
 
@@ -81,6 +82,15 @@ static void count_details(struct tally *tally, const struct sonde_batch *batch)
 	}
 }
 
+/* A batch that a filter made up. */
+static void count_synthetic(struct tally *tally, const struct sonde_batch *batch)
+{
+	for (size_t i = 0; i < batch->count; i++) {
+		tally->opened += batch->events[i].kind == SONDE_EVENT_CALL;
+		tally->closed += sonde_event_leaves(&batch->events[i]);
+	}
+}
+
 static enum sonde_status tally_events(struct sonde_sink *sink, uint32_t track,
 				      const struct sonde_batch *batch, struct sonde_error *err)
 {
@@ -91,7 +101,7 @@ static enum sonde_status tally_events(struct sonde_sink *sink, uint32_t track,
 	counted.first_index = tally->written;
 	tally->written += batch->count;
 	if (batch->first_index == SONDE_NO_INDEX)
-		tally->synthetic += batch->count;
+		count_synthetic(tally, batch);
 	if (tally->detail_count)
 		count_details(tally, batch);
 	if (!(target->ops->lanes & SONDE_LANE_EVENTS))
@@ -196,7 +206,8 @@ static enum sonde_status feed(struct run *run, uint32_t track, struct sonde_curs
 static void add_tally(struct run *run, const struct tally *tally)
 {
 	atomic_fetch_add(&run->events_written, tally->written);
-	atomic_fetch_add(&run->events_synthetic, tally->synthetic);
+	atomic_fetch_add(&run->calls_opened, tally->opened);
+	atomic_fetch_add(&run->calls_closed, tally->closed);
 	atomic_fetch_add(&run->details, tally->details);
 	if (takes_all_events(run) && tally->detail_count > tally->details)
 		atomic_fetch_add(&run->details_unlinked, tally->detail_count - tally->details);
@@ -466,7 +477,8 @@ static void fill_result(struct sonde_run_result *result, const struct run *run)
 	if (!(held & SONDE_LANE_EVENTS))
 		return;
 	result->events_written = run->events_written;
-	result->events_synthetic = run->events_synthetic;
+	result->calls_opened = run->calls_opened;
+	result->calls_closed = run->calls_closed;
 	if (held & SONDE_LANE_DETAILS)
 		result->details_written = run->details;
 }
@@ -501,6 +513,9 @@ enum sonde_status sonde_pipeline_run(struct sonde_recording *const *sources, siz
 		status = feed_all(&run, err);
 	if (!status)
 		status = count_loss(&run, err);
+	if (!status && options->strict && options->loss && sonde_loss_at(options->loss, 0))
+		status = sonde_fail(err, SONDE_LIMIT, SONDE_NO_OFFSET,
+				    "something would be lost, and that was forbidden");
 	if (!status)
 		status = sink->ops->finish(sink, err);
 	if (result) {

@@ -59,7 +59,7 @@ run cut trace --from 100us --to 200us -o piece
 exits 0 "cut"
 out_is "cut tells what it did" <<'END'
 wrote piece (atf): 466 events of 4,000 read, 150 details
-19 calls opened or closed at the edges, by events marked synthetic
+9 calls opened again at the start and 10 closed at the end, by events marked synthetic
 nothing was lost
 END
 run check piece
@@ -111,7 +111,7 @@ assert loss["count"] == 106 and loss["what"] == "details without an event"'
 	python3 - "$out" <<'END'
 import json, sys
 report = json.load(open(sys.argv[1]))
-assert report["events_written"] == 466 and report["events_synthetic"] == 19
+assert report["events_written"] == 466 and report["calls_opened"] == 9 and report["calls_closed"] == 10
 assert report["sources"] == ["trace"] and report["losses"] == [] and report["written"] is True
 END
 	ok $? "cut --json"

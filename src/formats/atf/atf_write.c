@@ -16,6 +16,7 @@
 #include "base/crc.h"
 #include "base/map.h"
 #include "formats/atf/atf_layout.h"
+#include "formats/atf/atf_manifest.h"
 #include "formats/atf/atf_session.h"
 
 /* The files of one part of a thread while they are open. */
@@ -176,6 +177,24 @@ static enum sonde_status assign_slots(struct atf_writer *writer, struct sonde_er
 	return status;
 }
 
+/* Attributes whose name a manifest uses for something else cannot be written. */
+static enum sonde_status count_lost_attributes(struct atf_writer *writer, struct sonde_error *err)
+{
+	uint32_t count = sonde_definitions_attribute_count(writer->definitions);
+	uint64_t lost = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct sonde_attribute *attribute =
+			sonde_definitions_attribute(writer->definitions, i);
+
+		lost += atf_manifest_has_key(
+			attribute->owner,
+			sonde_definitions_string(writer->definitions, attribute->name));
+	}
+	return sonde_loss_add(writer->loss, "attributes",
+			      "an ATF manifest uses their name for something else", lost, err);
+}
+
 static enum sonde_status atf_writer_begin(struct sonde_sink *sink,
 					  const struct sonde_definitions *definitions,
 					  struct sonde_error *err)
@@ -185,7 +204,9 @@ static enum sonde_status atf_writer_begin(struct sonde_sink *sink,
 	enum sonde_status status;
 
 	writer->definitions = definitions;
-	status = create_process_folders(writer, err);
+	status = count_lost_attributes(writer, err);
+	if (status == SONDE_OK)
+		status = create_process_folders(writer, err);
 	if (status == SONDE_OK)
 		status = assign_slots(writer, err);
 	if (status == SONDE_OK && functions)
@@ -434,15 +455,26 @@ static uint32_t file_kind(const struct sonde_event *event)
 	}
 }
 
-/* Keeps count of synthetic events: those at the start, and those at the end so far. */
-static void note_synthetic(struct atf_track_writer *track, const struct sonde_event *event)
+/*
+ * Keeps count of synthetic events: those at the start, and those at the end so far. Others cannot
+ * be told apart in the file.
+ */
+static enum sonde_status note_synthetic(struct atf_writer *writer, struct atf_track_writer *track,
+					const struct sonde_event *event, struct sonde_error *err)
 {
-	if (!(event->flags & SONDE_EVENT_SYNTHETIC))
-		track->synthetic_tail = 0;
-	else if (track->synthetic_head == track->event_count)
-		track->synthetic_head++;
-	else
-		track->synthetic_tail++;
+	uint64_t lost = track->synthetic_tail;
+
+	if (event->flags & SONDE_EVENT_SYNTHETIC) {
+		if (track->synthetic_head == track->event_count)
+			track->synthetic_head++;
+		else
+			track->synthetic_tail++;
+		return SONDE_OK;
+	}
+	track->synthetic_tail = 0;
+	return sonde_loss_add(writer->loss, "marks of synthetic events",
+			      "an ATF manifest has room for those at the start and the end", lost,
+			      err);
 }
 
 static void note_time(struct atf_track_writer *track, uint64_t time_ns)
@@ -487,10 +519,10 @@ static enum sonde_status encode_event(struct atf_writer *writer, struct atf_trac
 	if (part->footer.event_count++ == 0)
 		part->footer.time_start_ns = event->time_ns;
 	part->footer.time_end_ns = event->time_ns;
-	note_synthetic(track, event);
+	status = note_synthetic(writer, track, event, err);
 	note_time(track, event->time_ns);
 	track->event_count++;
-	return SONDE_OK;
+	return status;
 }
 
 /* Puts the index footer behind the events, then the real header over the placeholder. */

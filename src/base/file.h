@@ -64,7 +64,7 @@ enum sonde_status sonde_output_write(struct sonde_output *output, const void *da
 /* Overwrites bytes that were written before (a header finalised last). */
 enum sonde_status sonde_output_patch(struct sonde_output *output, uint64_t offset, const void *data,
 				     size_t size, struct sonde_error *err);
-/* Flushes, syncs and closes; a full disk is found here at the latest. */
+/* Flushes and closes. The commit of what it belongs to brings it to the disk. */
 enum sonde_status sonde_output_close(struct sonde_output *output, struct sonde_error *err);
 /* Closes without more ado; fine after close and on a zeroed struct with fd -1. */
 void sonde_output_release(struct sonde_output *output);

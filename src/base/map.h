@@ -39,8 +39,7 @@ _Bool sonde_key_map_add(struct sonde_key_map *map, uint64_t key, uint32_t value)
 static inline size_t sonde_key_hash(uint64_t key, const struct sonde_key_slot *slots,
 				    uint32_t shift)
 {
-	key ^= (uintptr_t)slots;
-	return (size_t)((key ^ key >> 32) * 0x9E3779B97F4A7C15u >> shift);
+	return (size_t)((key ^ (uintptr_t)slots) * 0x9E3779B97F4A7C15u >> shift);
 }
 
 /* The map as it is now, for many lookups in a row; a key added later may not be found in it. */

@@ -151,9 +151,6 @@ enum sonde_status sonde_output_close(struct sonde_output *output, struct sonde_e
 	enum sonde_status status = output->failed ? refuse_failed(output, err) : flush(output, err);
 	int fd = output->fd;
 
-	/* A pipe or a terminal cannot be synced, and says so with EINVAL. */
-	if (status >= 0 && fsync(fd) && errno != EINVAL && errno != EROFS)
-		status = fail_at(output, SONDE_NO_OFFSET, "cannot be brought to the disk", err);
 	output->fd = -1;
 	if (close(fd) && errno != EINTR && status >= 0)
 		status = fail_at(output, SONDE_NO_OFFSET, "cannot be closed", err);

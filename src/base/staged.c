@@ -20,6 +20,7 @@
 
 #define NAME_TRIES 100
 #define OPEN_FOLDERS 16
+#define SYNCED_ONE_BY_ONE 64
 
 static enum sonde_status refuse(struct sonde_error *err, const char *path, const char *reason)
 {
@@ -253,14 +254,14 @@ static bool remove_tree(const char *path)
 	return !nftw(path, remove_entry, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
-/* False with errno. A file system that cannot sync folders is not at fault. */
-static bool sync_folder(const char *path)
+/* With `sync`, which is fsync or syncfs; false with errno. What cannot be synced is not at fault. */
+static bool sync_path(const char *path, int (*sync)(int fd))
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), saved = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC), saved = 0;
 
 	if (fd < 0)
 		return false;
-	if (fsync(fd) && errno != EINVAL)
+	if (sync(fd) && errno != EINVAL)
 		saved = errno;
 	close(fd);
 	errno = saved;
@@ -271,7 +272,34 @@ static int sync_entry(const char *path, const struct stat *status, int type, str
 {
 	(void)status;
 	(void)where;
-	return type == FTW_DP && !sync_folder(path) ? -1 : 0;
+	return (type == FTW_DP || type == FTW_F) && !sync_path(path, fsync) ? -1 : 0;
+}
+
+static _Thread_local unsigned int entries; /* nftw() has no place for it */
+
+static int count_entry(const char *path, const struct stat *status, int type, struct FTW *where)
+{
+	(void)path;
+	(void)status;
+	(void)type;
+	(void)where;
+	return ++entries > SYNCED_ONE_BY_ONE;
+}
+
+/*
+ * Brings a tree to the disk. Each sync of a file waits for the disk, so that many of them take
+ * minutes; then the whole file system is synced at once, whoever else writes to it.
+ */
+static bool sync_tree(const char *path)
+{
+	const int flags = FTW_DEPTH | FTW_PHYS | FTW_MOUNT;
+
+	entries = 0;
+	if (nftw(path, count_entry, OPEN_FOLDERS, flags) < 0)
+		return false;
+	if (entries > SYNCED_ONE_BY_ONE)
+		return sync_path(path, syncfs);
+	return !nftw(path, sync_entry, OPEN_FOLDERS, flags);
 }
 
 static enum sonde_status sync_parent(const struct sonde_staged *staged, struct sonde_error *err)
@@ -281,7 +309,7 @@ static enum sonde_status sync_parent(const struct sonde_staged *staged, struct s
 
 	if (!parent)
 		return sonde_fail_nomem(err);
-	if (!sync_folder(parent))
+	if (!sync_path(parent, fsync))
 		status = sonde_fail_errno(err, parent, "the folder cannot be brought to the disk");
 	free(parent);
 	return status;
@@ -368,8 +396,7 @@ enum sonde_status sonde_staged_commit(struct sonde_staged *staged, struct sonde_
 	enum sonde_status status;
 	bool old_remains;
 
-	if (staged->is_folder &&
-	    nftw(staged->work, sync_entry, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT))
+	if (!sync_tree(staged->work))
 		return sonde_fail_errno(err, staged->work, "cannot be brought to the disk");
 	status = take_place(staged, &old_remains, err);
 	if (status < 0)

@@ -87,13 +87,35 @@ static void put_text_cell(struct cli_table *table, const char *text)
 	cli_table_end_cell(table);
 }
 
+/* "read, write, check": what can be done with a format. */
+static void put_abilities(struct sonde_buffer *out, const struct sonde_format_info *format)
+{
+	const struct {
+		bool can;
+		const char *word;
+	} abilities[] = {
+		{ format->lanes_read != 0, "read" },
+		{ format->lanes_written != 0, "write" },
+		{ format->can_check, "check" },
+		{ format->can_recover, "recover" },
+	};
+	const char *gap = "";
+	size_t i;
+
+	for (i = 0; i < sizeof(abilities) / sizeof(abilities[0]); i++) {
+		if (!abilities[i].can)
+			continue;
+		sonde_buffer_put_text(out, gap);
+		sonde_buffer_put_text(out, abilities[i].word);
+		gap = ", ";
+	}
+}
+
 static void put_table(struct cli *cli)
 {
 	static const struct cli_column columns[] = {
-		{ .title = "NAME" },	 { .title = "TITLE", .shrinks = true },
-		{ .title = "SHAPE" },	 { .title = "READS" },
-		{ .title = "WRITES" },	 { .title = "CHECKS" },
-		{ .title = "RECOVERS" },
+		{ .title = "NAME" }, { .title = "TITLE", .shrinks = true }, { .title = "SHAPE" },
+		{ .title = "CAN" },  { .title = "HOLDS" },
 	};
 	struct cli_table table = { .columns = columns,
 				   .column_count = sizeof(columns) / sizeof(columns[0]) };
@@ -105,12 +127,10 @@ static void put_table(struct cli *cli)
 		put_text_cell(&table, format->name);
 		put_text_cell(&table, format->title);
 		put_text_cell(&table, format->shape);
-		put_lanes(&table.text, format->lanes_read);
+		put_abilities(&table.text, format);
 		cli_table_end_cell(&table);
-		put_lanes(&table.text, format->lanes_written);
+		put_lanes(&table.text, format->lanes_read | format->lanes_written);
 		cli_table_end_cell(&table);
-		put_text_cell(&table, format->can_check ? "yes" : "no");
-		put_text_cell(&table, format->can_recover ? "yes" : "no");
 	}
 	cli_table_put(cli, &table, 0);
 	cli_table_release(&table);
@@ -132,8 +152,8 @@ const struct cli_command cmd_formats = {
 	.summary = "list the formats that are read and written",
 	.usage = "sonde formats [OPTIONS]",
 	.description = "Lists every format with its name (as --format and --to-format take it), "
-		       "whether it is a file or a folder, the kinds of data that are read from it "
-		       "and written to it, and whether it can be checked and recovered.",
+		       "whether it is a file or a folder, what can be done with it, and the kinds "
+		       "of data that it holds.",
 	.section = CLI_SECTION_LOOK,
 	.options =
 		(const struct cli_option_group[]){

@@ -254,13 +254,20 @@ static void put_finding(struct cli *cli, const struct sonde_finding *finding)
 	put_labelled(cli, finding->type, "found    ", finding->found);
 }
 
+/* Notes are told one by one only to who wants to know everything. */
+static bool is_shown(const struct cli *cli, const struct sonde_finding_type *type)
+{
+	return cli->common.verbose || type->severity > SONDE_NOTE;
+}
+
 /* What is told of the kinds in a file beyond the findings shown. */
 static void put_more(struct cli *cli, const struct kinds *kinds, uint64_t shown_of_a_kind)
 {
 	size_t i;
 
 	for (i = 0; i < kinds->count; i++) {
-		if (kinds->items[i].count <= shown_of_a_kind)
+		if (kinds->items[i].count <= shown_of_a_kind ||
+		    !is_shown(cli, kinds->items[i].type))
 			continue;
 		cli_put_spaces(&cli->out, TEXT_COLUMN);
 		sonde_buffer_put_text(&cli->out, "and ");
@@ -282,8 +289,11 @@ static bool put_file(struct cli *cli, const struct by_file *by_file, const struc
 
 	for (i = group->begin; ok && i < group->end; i++) {
 		const struct sonde_finding *finding = finding_at(by_file, i);
-		struct kind *kind = kind_of(&here, finding->type, &is_new);
+		struct kind *kind;
 
+		if (!is_shown(cli, finding->type))
+			continue;
+		kind = kind_of(&here, finding->type, &is_new);
 		ok = kind != NULL;
 		if (!ok || kind->count++ >= most)
 			continue;
@@ -299,6 +309,17 @@ static bool put_file(struct cli *cli, const struct by_file *by_file, const struc
 	return ok;
 }
 
+static bool has_shown(const struct cli *cli, const struct by_file *by_file,
+		      const struct file_group *group)
+{
+	size_t i;
+
+	for (i = group->begin; i < group->end; i++)
+		if (is_shown(cli, finding_at(by_file, i)->type))
+			return true;
+	return false;
+}
+
 static bool put_files(struct cli *cli, const struct by_file *by_file, const char *path)
 {
 	struct file_group group = { 0 };
@@ -306,22 +327,14 @@ static bool put_files(struct cli *cli, const struct by_file *by_file, const char
 	bool ok = true;
 
 	while (ok && next_file(by_file, &group)) {
+		if (!has_shown(cli, by_file, &group))
+			continue;
 		cli_put_escaped(&cli->out, short_name(group.file, path));
 		sonde_buffer_put_char(&cli->out, '\n');
 		ok = put_file(cli, by_file, &group, &told);
 	}
 	sonde_vec_release(&told);
 	return ok;
-}
-
-void cli_put_findings(struct cli *cli, const struct sonde_diagnostics *diagnostics,
-		      const char *path)
-{
-	struct by_file by_file;
-
-	if (!by_file_init(&by_file, diagnostics) || !put_files(cli, &by_file, path))
-		cli->out.failed = true;
-	by_file_release(&by_file);
 }
 
 /* All kinds over all files. */
@@ -374,6 +387,31 @@ static void put_kinds(struct cli *cli, const struct kinds *kinds, size_t indent,
 	sonde_buffer_put_text(&cli->out, "and ");
 	cli_put_counted(&cli->out, shown - most, "more kind");
 	sonde_buffer_put_char(&cli->out, '\n');
+}
+
+/* The notes that put_files() did not show, a line for each kind. */
+static bool put_notes(struct cli *cli, const struct by_file *by_file)
+{
+	struct kinds kinds = { 0 };
+	bool ok = count_all_kinds(by_file, &kinds);
+	size_t i;
+
+	for (i = 0; ok && i < kinds.count; i++)
+		if (!is_shown(cli, kinds.items[i].type))
+			put_kind(cli, &kinds.items[i], 0);
+	sonde_vec_release(&kinds);
+	return ok;
+}
+
+void cli_put_findings(struct cli *cli, const struct sonde_diagnostics *diagnostics,
+		      const char *path)
+{
+	struct by_file by_file;
+
+	if (!by_file_init(&by_file, diagnostics) || !put_files(cli, &by_file, path) ||
+	    !put_notes(cli, &by_file))
+		cli->out.failed = true;
+	by_file_release(&by_file);
 }
 
 void cli_put_findings_briefly(struct cli *cli, const struct sonde_diagnostics *diagnostics,

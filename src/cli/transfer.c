@@ -220,6 +220,8 @@ static void put_summary(struct transfer *transfer)
 		sonde_buffer_put_text(out, " closed at the end, by events marked synthetic\n");
 	}
 	put_losses(transfer, "lost:");
+	if (!result->events_written && result->events_read)
+		cli_note(transfer->cli, "no event fits what was asked for");
 }
 
 static void put_result(struct transfer *transfer, bool written)

@@ -96,7 +96,7 @@ is "$(grep -c ' unfinished$' "$out")" 25 "all of them with -v"
 
 run formats
 exits 0 "formats"
-out_has '^atf +ADA Trace Format v2 +folder +events, details +events, details +yes +yes$' \
+out_has '^atf +ADA Trace Format v2 +folder +read, write, check, recover +events, details$' \
 	"formats lists atf"
 
 if have python3; then

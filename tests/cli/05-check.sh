@@ -10,7 +10,13 @@ done
 
 run check normal
 exits 0 "notes are no faults"
-is "$(tail -n 1 "$out")" "0 errors, 0 warnings, 8 notes" "the last line counts"
+out_is "notes are told briefly" <<'END'
+note     index.atf has no checksum, 4 times  atf-index-checksum-none
+note     detail.atf has no checksum, 4 times  atf-detail-checksum-none
+0 errors, 0 warnings, 8 notes
+END
+run check -v normal
+is "$(grep -c '^  note ' "$out")" 8 "and one by one with -v"
 run check nodetail
 exits 0 "a session without details"
 

@@ -300,7 +300,7 @@ static void test_output(void **state)
 					 .output_must_fail = true };
 
 	(void)state;
-	assert_int_equal(fault_run_all(FAULT_OUTPUT, &fault_case), 5);
+	assert_int_equal(fault_run_all(FAULT_OUTPUT, &fault_case), 4);
 	assert_int_equal(fault_run_all(FAULT_ALLOCATION, &fault_case), 2);
 	fault_short_writes = true;
 	assert_true(fault_run_all(FAULT_OUTPUT, &fault_case) > 5);

@@ -45,7 +45,8 @@ def sources():
         names = []
         for folder, folders, files in os.walk(ROOT):
             folders[:] = [name for name in folders
-                          if not name.startswith("build") and name not in (".git", "__pycache__")]
+                          if not name.startswith("build")
+                          and name not in (".git", "__pycache__", "demo")]
             names += [os.path.relpath(os.path.join(folder, name), ROOT) for name in files]
     return sorted(name for name in set(names) if (ROOT / name).is_file())
 

@@ -55,6 +55,7 @@ struct sonde_batch {
 	size_t count;
 	uint64_t first_index;	      /* index of events[0] in its track (per-track cursors) */
 	struct sonde_cursor *details; /* whence sonde_batch_detail() takes them; may be NULL */
+	uint64_t *unread_details;     /* counts those it cannot read; may be NULL */
 	struct sonde_function_map *function_map; /* for functions in details; NULL: as they are */
 };
 

@@ -8,64 +8,68 @@
 
 #include "base/map.h"
 
-#define FIRST_BITS 4
-#define FIRST_CAPACITY ((size_t)1 << FIRST_BITS)
+#define FIRST_CAPACITY ((size_t)16)
 
-static struct sonde_key_slots *key_slots_new(unsigned int bits)
+static struct sonde_key_slots *key_slots_new(size_t count)
 {
 	struct sonde_key_slots *slots;
 	size_t bytes;
 
-	if (bits > 60 ||
-	    __builtin_mul_overflow((size_t)1 << bits, sizeof(slots->slots[0]), &bytes) ||
+	if (!count || __builtin_mul_overflow(count, sizeof(slots->slots[0]), &bytes) ||
 	    __builtin_add_overflow(bytes, sizeof(*slots), &bytes))
 		return NULL;
 	slots = calloc(1, bytes);
 	if (slots)
-		slots->shift = 64 - bits;
+		slots->mask = count - 1;
 	return slots;
-}
-
-static size_t key_capacity(const struct sonde_key_slots *slots)
-{
-	return (size_t)1 << (64 - slots->shift);
 }
 
 static void key_insert(struct sonde_key_slots *slots, uint64_t key, uint32_t value)
 {
-	size_t mask = key_capacity(slots) - 1;
-	size_t i = sonde_key_hash(key, slots->slots, slots->shift);
+	size_t i = sonde_key_hash(key, slots->slots, slots->mask);
 
 	while (atomic_load_explicit(&slots->slots[i].value_plus_one, memory_order_relaxed))
-		i = (i + 1) & mask;
-	slots->slots[i].key = key;
+		i = (i + 1) & slots->mask;
+	atomic_store_explicit(&slots->slots[i].key, key, memory_order_relaxed);
 	atomic_store_explicit(&slots->slots[i].value_plus_one, value + 1, memory_order_release);
 	slots->used++;
 }
 
 static struct sonde_key_slots *key_grow(struct sonde_key_map *map, struct sonde_key_slots *old)
 {
-	struct sonde_key_slots *grown = key_slots_new(old ? 64 - old->shift + 1 : FIRST_BITS);
+	struct sonde_key_slots *grown = key_slots_new(old ? 2 * (old->mask + 1) : FIRST_CAPACITY);
 
 	if (!grown)
 		return NULL;
 	grown->retired = old;
-	for (size_t i = 0; old && i < key_capacity(old); i++) {
-		uint32_t value =
-			atomic_load_explicit(&old->slots[i].value_plus_one, memory_order_relaxed);
+	for (size_t i = 0; old && i <= old->mask; i++) {
+		const struct sonde_key_slot *slot = &old->slots[i];
+		uint32_t value = atomic_load_explicit(&slot->value_plus_one, memory_order_relaxed);
 
 		if (value)
-			key_insert(grown, old->slots[i].key, value - 1);
+			key_insert(grown, atomic_load_explicit(&slot->key, memory_order_relaxed),
+				   value - 1);
 	}
 	atomic_store_explicit(&map->current, grown, memory_order_release);
 	return grown;
+}
+
+uint32_t sonde_key_view_probe(const struct sonde_key_view *view, size_t i, uint64_t key)
+{
+	for (;; i = (i + 1) & view->mask) {
+		const struct sonde_key_slot *slot = &view->slots[i];
+		uint32_t value = atomic_load_explicit(&slot->value_plus_one, memory_order_acquire);
+
+		if (!value || atomic_load_explicit(&slot->key, memory_order_relaxed) == key)
+			return value - 1;
+	}
 }
 
 _Bool sonde_key_map_add(struct sonde_key_map *map, uint64_t key, uint32_t value)
 {
 	struct sonde_key_slots *slots = atomic_load_explicit(&map->current, memory_order_relaxed);
 
-	if (!slots || slots->used >= key_capacity(slots) / 2)
+	if (!slots || slots->used > slots->mask / 2)
 		slots = key_grow(map, slots);
 	if (!slots)
 		return 0;

@@ -7,18 +7,19 @@
 #define SONDE_BASE_MAP_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Key map: u64 -> u32. */
 struct sonde_key_slot {
-	uint64_t key;
+	_Atomic uint64_t key;
 	_Atomic uint32_t value_plus_one; /* 0: free; written last, with release */
 };
 
 struct sonde_key_slots {
 	struct sonde_key_slots *retired; /* the smaller ones before this, freed with the map */
-	uint32_t shift;			 /* 64 - log2(number of slots) */
+	size_t mask;			 /* number of slots, a power of two, less one */
 	size_t used;
 	struct sonde_key_slot slots[];
 };
@@ -36,44 +37,46 @@ _Bool sonde_key_map_add(struct sonde_key_map *map, uint64_t key, uint32_t value)
  * Where a key belongs. The address of the slots, which nobody outside knows, makes it impossible
  * to prepare keys that all fall on one place.
  */
-static inline size_t sonde_key_hash(uint64_t key, const struct sonde_key_slot *slots,
-				    uint32_t shift)
+static inline size_t sonde_key_hash(uint64_t key, const struct sonde_key_slot *slots, size_t mask)
 {
-	return (size_t)((key ^ (uintptr_t)slots) * 0x9E3779B97F4A7C15u >> shift);
+	uint64_t mixed = (key ^ (uintptr_t)slots) * 0x9E3779B97F4A7C15u;
+
+	/* its highest bits, which differ most where keys follow each other */
+	return (size_t)((unsigned __int128)mixed * (mask + 1) >> 64);
 }
 
 /* The map as it is now, for many lookups in a row; a key added later may not be found in it. */
 struct sonde_key_view {
 	const struct sonde_key_slot *slots;
 	size_t mask;
-	uint32_t shift;
 };
 
 static inline struct sonde_key_view sonde_key_map_view(const struct sonde_key_map *map)
 {
-	static const struct sonde_key_slot none[2];
+	static const struct sonde_key_slot none;
 	const struct sonde_key_slots *slots =
 		atomic_load_explicit(&map->current, memory_order_acquire);
 
 	if (!slots)
-		return (struct sonde_key_view){ .slots = none, .mask = 1, .shift = 63 };
-	return (struct sonde_key_view){
-		.slots = slots->slots,
-		.mask = ((size_t)1 << (64 - slots->shift)) - 1,
-		.shift = slots->shift,
-	};
+		return (struct sonde_key_view){ .slots = &none };
+	return (struct sonde_key_view){ .slots = slots->slots, .mask = slots->mask };
 }
 
-/* The value of a key, UINT32_MAX where it is not there. Inline: it runs once an event. */
+/* The search from place `i` on, where the key is not the first there. */
+uint32_t sonde_key_view_probe(const struct sonde_key_view *view, size_t i, uint64_t key);
+
+/*
+ * The value of a key, UINT32_MAX where it is not there. Inline: it runs once an event. A slot
+ * whose key is there but not its value yet is just being filled: not found.
+ */
 static inline uint32_t sonde_key_view_find(const struct sonde_key_view *view, uint64_t key)
 {
-	for (size_t i = sonde_key_hash(key, view->slots, view->shift);; i = (i + 1) & view->mask) {
-		const struct sonde_key_slot *slot = &view->slots[i];
-		uint32_t value = atomic_load_explicit(&slot->value_plus_one, memory_order_acquire);
+	size_t i = sonde_key_hash(key, view->slots, view->mask);
+	const struct sonde_key_slot *slot = &view->slots[i];
 
-		if (!value || slot->key == key)
-			return value - 1;
-	}
+	if (__builtin_expect(atomic_load_explicit(&slot->key, memory_order_relaxed) != key, 0))
+		return sonde_key_view_probe(view, i, key);
+	return atomic_load_explicit(&slot->value_plus_one, memory_order_acquire) - 1;
 }
 
 static inline uint32_t sonde_key_map_find(const struct sonde_key_map *map, uint64_t key)

@@ -48,7 +48,8 @@ struct run {
 	SONDE_VEC(struct piece) pieces;
 	struct sonde_meter meter;
 	/* for the result */
-	_Atomic uint64_t events_read, events_written, calls_opened, calls_closed, details, details_unlinked;
+	_Atomic uint64_t events_read, events_written, calls_opened, calls_closed, details, details_written,
+		details_unlinked;
 };
 
 static bool cuts(const struct run *run)
@@ -69,7 +70,9 @@ struct tally {
 	uint64_t written;
 	uint64_t opened;
 	uint64_t closed;
-	uint64_t details;
+	uint64_t links;	  /* events that have a detail, or should */
+	uint64_t details; /* those whose detail exists */
+	uint64_t unread;  /* links whose detail the sink could not get */
 };
 
 static void count_details(struct tally *tally, const struct sonde_batch *batch)
@@ -77,8 +80,10 @@ static void count_details(struct tally *tally, const struct sonde_batch *batch)
 	for (size_t i = 0; i < batch->count; i++) {
 		const struct sonde_event *event = &batch->events[i];
 
-		tally->details += sonde_event_has_detail(event) &&
-				  event->detail < tally->detail_count;
+		if (!sonde_event_has_detail(event))
+			continue;
+		tally->links++;
+		tally->details += event->detail < tally->detail_count;
 	}
 }
 
@@ -102,8 +107,8 @@ static enum sonde_status tally_events(struct sonde_sink *sink, uint32_t track,
 	tally->written += batch->count;
 	if (batch->first_index == SONDE_NO_INDEX)
 		count_synthetic(tally, batch);
-	if (tally->detail_count)
-		count_details(tally, batch);
+	count_details(tally, batch);
+	counted.unread_details = &tally->unread;
 	if (!(target->ops->lanes & SONDE_LANE_EVENTS))
 		return SONDE_OK;
 	if (!(target->ops->lanes & SONDE_LANE_DETAILS))
@@ -209,6 +214,7 @@ static void add_tally(struct run *run, const struct tally *tally)
 	atomic_fetch_add(&run->calls_opened, tally->opened);
 	atomic_fetch_add(&run->calls_closed, tally->closed);
 	atomic_fetch_add(&run->details, tally->details);
+	atomic_fetch_add(&run->details_written, tally->links - tally->unread);
 	if (takes_all_events(run) && tally->detail_count > tally->details)
 		atomic_fetch_add(&run->details_unlinked, tally->detail_count - tally->details);
 }
@@ -480,7 +486,7 @@ static void fill_result(struct sonde_run_result *result, const struct run *run)
 	result->calls_opened = run->calls_opened;
 	result->calls_closed = run->calls_closed;
 	if (held & SONDE_LANE_DETAILS)
-		result->details_written = run->details;
+		result->details_written = run->details_written;
 }
 
 static void run_release(struct run *run)

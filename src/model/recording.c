@@ -193,6 +193,8 @@ enum sonde_status sonde_batch_detail(const struct sonde_batch *batch,
 		return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
 				  "this batch does not lead to details; a merged cursor does");
 	status = sonde_cursor_detail(batch->details, event->detail, detail, err);
+	if (status < 0 && batch->unread_details)
+		++*batch->unread_details;
 	if (status || !batch->function_map || detail->function == SONDE_NONE)
 		return status;
 	return sonde_function_map_get(batch->function_map, detail->function, &detail->function,

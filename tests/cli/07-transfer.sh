@@ -34,12 +34,12 @@ run convert trace -o copy
 exits 3 "an existing output is not replaced"
 run convert trace -o copy --force --quiet
 exits 0 "--force replaces it"
+silent "-q says nothing"
 mkdir precious && echo mine >precious/file
 run convert trace -o precious --force
 exits 3 "--force replaces recordings only"
 err_has 'not a readable recording' "and says why"
 is "$(cat precious/file)" mine "what was there stays"
-silent "-q says nothing"
 run convert trace -o trace --force
 exits 2 "the output is the input"
 run convert trace -o trace/thread_0/../../trace/new

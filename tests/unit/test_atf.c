@@ -456,6 +456,63 @@ static void test_nothing_before_finish(void **state)
 	assert_int_equal(system(command), 0);
 }
 
+/* Gives the 100th record of a detail file a length that cannot be. */
+static void damage_record(const char *path)
+{
+	FILE *file = fopen(path, "r+b");
+	uint8_t length[4];
+	long offset = ATF_HEADER_SIZE;
+
+	assert_non_null(file);
+	for (int i = 0; i < 100; i++) {
+		assert_int_equal(fseek(file, offset, SEEK_SET), 0);
+		assert_int_equal(fread(length, 1, 4, file), 4);
+		offset += (long)sonde_load_u32le(length);
+	}
+	sonde_store_u32le(length, 7);
+	assert_int_equal(fseek(file, offset, SEEK_SET), 0);
+	assert_int_equal(fwrite(length, 1, 4, file), 4);
+	assert_int_equal(fclose(file), 0);
+}
+
+/* One damaged record costs one detail; those behind it find back to their events. */
+static void test_recover_behind_damage(void **state)
+{
+	struct sonde_recover_options options = { 0 };
+	struct sonde_recover_result result;
+	struct sonde_diagnostics *diagnostics = sonde_diagnostics_new();
+	struct sonde_recording *recording, *golden = open_golden("normal");
+	struct sonde_detail detail, original;
+	struct sonde_cursor *cursor, *golden_cursor;
+	char command[256], damaged[128];
+
+	(void)state;
+	snprintf(command, sizeof(command), "cp -r %s/atf/normal %s/damaged", getenv("GOLDEN"),
+		 scratch);
+	assert_int_equal(system(command), 0);
+	damage_record(scratch_path("damaged/thread_1/detail.atf"));
+	snprintf(damaged, sizeof(damaged), "%s", scratch_path("damaged"));
+	assert_int_equal(sonde_recover(damaged, scratch_path("salvaged"), &options, diagnostics,
+				       &result, &err),
+			 SONDE_OK);
+	assert_int_equal(result.events_kept, 4000);
+	assert_int_equal(result.details_kept, 1399);
+	assert_int_equal(result.details_unlinked, 0);
+	assert_clean(scratch_path("salvaged"));
+	recording = open_path(scratch_path("salvaged"));
+	cursor = open_cursor(recording, 1);
+	golden_cursor = open_cursor(golden, 1);
+	assert_int_equal(sonde_cursor_detail(cursor, 348, &detail, &err), SONDE_OK);
+	assert_int_equal(sonde_cursor_detail(golden_cursor, 349, &original, &err), SONDE_OK);
+	assert_same_detail(sonde_recording_definitions(recording), &detail,
+			   sonde_recording_definitions(golden), &original);
+	sonde_cursor_free(golden_cursor);
+	sonde_cursor_free(cursor);
+	sonde_recording_close(recording);
+	sonde_recording_close(golden);
+	sonde_diagnostics_free(diagnostics);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -463,6 +520,7 @@ int main(void)
 		cmocka_unit_test(test_seek_time),
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_recover_behind_damage),
 		cmocka_unit_test(test_written_from_scratch),
 		cmocka_unit_test(test_nothing_before_finish),
 	};

@@ -415,7 +415,7 @@ static void test_key_map_collisions(void **state)
 	view = sonde_key_map_view(&map);
 	assert_true(view.mask + 1 >= 2 * (300 + COUNT_OF(keys)));
 	for (uint32_t i = 0; i < COUNT_OF(keys); i++) {
-		while (sonde_key_hash(key, view.slots, view.shift) != view.mask)
+		while (sonde_key_hash(key, view.slots, view.mask) != view.mask)
 			key++;
 		keys[i] = key++;
 		assert_true(sonde_key_map_add(&map, keys[i], i));

@@ -470,25 +470,25 @@ static void check_detail_frame(struct thread_check *check, const struct detail_s
 		ATF_FIND(check->diagnostics, DETAIL_CHECKSUM, file->path,
 			 file->footer_position + 4, "CRC-32 0x%08x of the records\t0x%08x", crc,
 			 detail->footer.checksum);
-	if (sums->stop == file->end && detail->footer.event_count != sums->count)
-		ATF_FIND(check->diagnostics, DETAIL_COUNT, file->path, file->footer_position + 8,
-			 "%llu records\tthe footer counts %llu", (unsigned long long)sums->count,
-			 (unsigned long long)detail->footer.event_count);
 	if (detail->footer.bytes_length != size)
 		ATF_FIND(check->diagnostics, DETAIL_BYTES, file->path, file->footer_position + 16,
 			 "%llu bytes\t%llu bytes", (unsigned long long)size,
 			 (unsigned long long)detail->footer.bytes_length);
+	if (detail->header.event_count && detail->header.bytes_length != size)
+		ATF_FIND(check->diagnostics, DETAIL_BYTES, file->path, 36, "%llu bytes\t%llu bytes",
+			 (unsigned long long)size, (unsigned long long)detail->header.bytes_length);
+	if (sums->stop != file->end)
+		return; /* what comes behind the damage is not known */
+	if (detail->footer.event_count != sums->count)
+		ATF_FIND(check->diagnostics, DETAIL_COUNT, file->path, file->footer_position + 8,
+			 "%llu records\tthe footer counts %llu", (unsigned long long)sums->count,
+			 (unsigned long long)detail->footer.event_count);
 	if (sums->count)
 		check_range(check, ATF_FINDING_DETAIL_TIME_RANGE, file, file->footer_position + 24,
 			    (uint64_t[]){ detail->footer.time_start_ns,
 					  detail->footer.time_end_ns },
 			    sums->times);
-	if (!detail->header.event_count)
-		return;
-	if (detail->header.bytes_length != size)
-		ATF_FIND(check->diagnostics, DETAIL_BYTES, file->path, 36, "%llu bytes\t%llu bytes",
-			 (unsigned long long)size, (unsigned long long)detail->header.bytes_length);
-	if (sums->linked[0] <= sums->linked[1] &&
+	if (detail->header.event_count && sums->linked[0] <= sums->linked[1] &&
 	    (detail->header.index_seq_start != sums->linked[0] ||
 	     detail->header.index_seq_end != sums->linked[1]))
 		ATF_FIND(check->diagnostics, DETAIL_RANGE, file->path, 44,

@@ -111,9 +111,9 @@ static uint32_t kind_word(uint32_t kind)
 	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? kind : kind << 24;
 }
 
-static void put_word(uint8_t *event, int number, uint64_t word)
+static void put_word(struct sonde_event *event, size_t number, uint64_t word)
 {
-	memcpy(event + 8 * (size_t)number, &word, sizeof(word));
+	memcpy((uint8_t *)event + 8 * number, &word, sizeof(word));
 }
 
 _Static_assert(sizeof(struct sonde_event) == ATF_EVENT_SIZE && offsetof(struct sonde_event, track) == 8 &&
@@ -121,6 +121,13 @@ _Static_assert(sizeof(struct sonde_event) == ATF_EVENT_SIZE && offsetof(struct s
 		       offsetof(struct sonde_event, kind) == 20 &&
 		       offsetof(struct sonde_event, detail) == 24,
 	       "decode_events() writes events as four words");
+
+/* An event of a kind that is not known here keeps its number. */
+static void set_other(struct sonde_event *event, uint32_t kind)
+{
+	event->kind = SONDE_EVENT_OTHER;
+	event->extra = kind;
+}
 
 /*
  * Turns `count` index events into events of the model. It runs once an event, so an event is
@@ -131,18 +138,15 @@ static enum sonde_status decode_events(struct atf_cursor *cursor, const uint8_t 
 {
 	struct atf_process *process = cursor->thread->process;
 	struct sonde_key_view functions = sonde_key_map_view(&process->functions);
-	uint8_t *out = (uint8_t *)cursor->events;
-	uint32_t first_detail = (uint32_t)cursor->segment->first_detail;
 	uint32_t track = cursor->base.track;
 	enum sonde_status status;
 
-	for (size_t i = 0; i < count; i++, bytes += ATF_EVENT_SIZE, out += ATF_EVENT_SIZE) {
+	for (struct sonde_event *event = cursor->events, *end = event + count; event < end;
+	     event++, bytes += ATF_EVENT_SIZE) {
 		uint64_t key = sonde_load_u64le(bytes + ATF_EVENT_FUNCTION);
-		uint32_t kind = sonde_load_u32le(bytes + ATF_EVENT_KIND);
-		uint32_t depth = sonde_load_u32le(bytes + ATF_EVENT_DEPTH);
-		uint32_t detail = sonde_load_u32le(bytes + ATF_EVENT_DETAIL);
+		uint32_t kind = (uint32_t)(sonde_load_u64le(bytes + ATF_EVENT_THREAD) >> 32);
+		uint64_t depth_detail = sonde_load_u64le(bytes + ATF_EVENT_DEPTH);
 		uint32_t function = sonde_key_view_find(&functions, key);
-		uint32_t extra = 0;
 
 		__builtin_prefetch(bytes + FETCH_AHEAD);
 		if (__builtin_expect(function == SONDE_NONE, 0)) {
@@ -153,18 +157,24 @@ static enum sonde_status decode_events(struct atf_cursor *cursor, const uint8_t 
 				return status;
 			functions = sonde_key_map_view(&process->functions);
 		}
-		if (__builtin_expect(kind - ATF_KIND_CALL > ATF_KIND_EXCEPTION - ATF_KIND_CALL, 0)) {
-			extra = kind;
-			kind = SONDE_EVENT_OTHER;
-		}
-		if (detail != ATF_NO_LINK)
-			detail += first_detail;
-		put_word(out, 0, sonde_load_u64le(bytes + ATF_EVENT_TIME));
-		put_word(out, 1, pair(track, function));
-		put_word(out, 2, pair(depth, kind_word(kind)));
-		put_word(out, 3, pair(detail, extra));
+		put_word(event, 0, sonde_load_u64le(bytes + ATF_EVENT_TIME));
+		put_word(event, 1, pair(track, function));
+		put_word(event, 2, pair((uint32_t)depth_detail, kind_word(kind)));
+		put_word(event, 3, pair((uint32_t)(depth_detail >> 32), 0));
+		if (__builtin_expect(kind - ATF_KIND_CALL > ATF_KIND_EXCEPTION - ATF_KIND_CALL, 0))
+			set_other(event, kind);
 	}
 	return SONDE_OK;
+}
+
+/* Details are numbered through all segments, in the files from 0 in each. */
+static void shift_details(struct atf_cursor *cursor, size_t count)
+{
+	uint32_t first_detail = (uint32_t)cursor->segment->first_detail;
+
+	for (size_t i = 0; first_detail && i < count; i++)
+		if (cursor->events[i].detail != ATF_NO_LINK)
+			cursor->events[i].detail += first_detail;
 }
 
 /* Marks those events of a batch that the manifest says are synthetic. */
@@ -222,6 +232,7 @@ static enum sonde_status atf_cursor_next(struct sonde_cursor *base, struct sonde
 	status = decode_events(cursor, atf_index_at(&cursor->segment->index, number), count, err);
 	if (status < 0)
 		return status;
+	shift_details(cursor, count);
 	mark_synthetic(cursor, count);
 	*batch = (struct sonde_batch){
 		.events = cursor->events,

@@ -127,7 +127,7 @@
 	X(DETAIL_ZEROS, "atf-detail-zeros", ERROR, "detail.atf ends in zeros that are no records", \
 	  "they are dropped; " ATF_ADVICE_RECOVER)                                                 \
 	X(DETAIL_LENGTH, "atf-detail-length", ERROR, "a detail record has an impossible length",   \
-	  "records behind it cannot be found; " ATF_ADVICE_RECOVER)                                \
+	  "only sonde recover finds the records behind it")                                        \
 	X(DETAIL_TRAILING, "atf-detail-trailing", WARNING, "bytes after the footer of detail.atf", \
 	  ATF_ADVICE_RECOVER)                                                                      \
 	X(DETAIL_PLACEHOLDER, "atf-detail-placeholder", WARNING,                                   \

@@ -341,6 +341,46 @@ static enum walk_end why_stopped(const struct atf_detail *detail, uint64_t offse
 	return WALK_RECORD_CUT;
 }
 
+/* The length of the record at an offset, 0 where none fits there. */
+static uint32_t record_length(const struct atf_detail *detail, uint64_t offset)
+{
+	uint64_t left = detail->file.end - offset;
+	uint32_t length;
+
+	if (left < ATF_DETAIL_RECORD_SIZE)
+		return 0;
+	length = sonde_load_u32le(detail->file.map.data + offset);
+	return length >= ATF_DETAIL_RECORD_SIZE && length <= left ? length : 0;
+}
+
+/* Whether the bytes look like a call or return record of this thread. */
+static bool resembles_record(const struct atf_detail *detail, uint64_t offset)
+{
+	struct atf_detail_record record;
+
+	if (!record_length(detail, offset))
+		return false;
+	atf_detail_record_decode(&record, detail->file.map.data + offset);
+	return record.thread_id == detail->header.thread_id &&
+	       (record.event_type == ATF_DETAIL_TYPE_CALL ||
+		record.event_type == ATF_DETAIL_TYPE_RETURN);
+}
+
+/* The next place from `offset` on where two records in a row, or the last one, seem to start. */
+static uint64_t find_record(const struct atf_detail *detail, uint64_t offset)
+{
+	for (; offset < detail->file.end; offset++) {
+		uint64_t next;
+
+		if (!resembles_record(detail, offset))
+			continue;
+		next = offset + record_length(detail, offset);
+		if (next == detail->file.end || resembles_record(detail, next))
+			break;
+	}
+	return offset;
+}
+
 /*
  * Steps through the length prefixes to the last whole record: fills the table of offsets, counts
  * the records, and gives the offset where it stopped.
@@ -348,14 +388,22 @@ static enum walk_end why_stopped(const struct atf_detail *detail, uint64_t offse
 static enum sonde_status walk(struct atf_detail *detail, uint64_t *count, uint64_t *stop,
 			      struct sonde_error *err)
 {
-	const uint8_t *data = detail->file.map.data;
 	uint64_t offset = detail->file.begin, number = 0;
 
 	detail->offsets.count = 0;
-	while (detail->file.end - offset >= ATF_DETAIL_RECORD_SIZE) {
-		uint32_t length = sonde_load_u32le(data + offset);
+	for (;;) {
+		uint32_t length = record_length(detail, offset);
 
-		if (length < ATF_DETAIL_RECORD_SIZE || length > detail->file.end - offset)
+		if (!length && detail->salvages) {
+			uint64_t found = find_record(detail, offset);
+
+			if (found < detail->file.end) {
+				detail->file.dropped_bytes += found - offset;
+				offset = found;
+				continue;
+			}
+		}
+		if (!length)
 			break;
 		if (number % ATF_DETAIL_STRIDE == 0) {
 			uint64_t *slot = sonde_vec_push(&detail->offsets);
@@ -420,6 +468,25 @@ static enum sonde_status count_unfinished_details(struct atf_detail *detail,
 	return SONDE_OK;
 }
 
+/* In a finished file as well only what the walk finds can be salvaged. */
+static enum sonde_status count_salvaged_details(struct atf_detail *detail,
+						struct sonde_diagnostics *diagnostics,
+						struct sonde_error *err)
+{
+	struct atf_file *file = &detail->file;
+	uint64_t promised = detail->count, stop;
+	enum sonde_status status = walk(detail, &detail->count, &stop, err);
+
+	if (status < 0)
+		return status;
+	file->dropped_bytes += file->end - stop;
+	if (detail->count != promised)
+		ATF_FIND(diagnostics, DETAIL_LENGTH, file->path, SONDE_NO_OFFSET,
+			 "%llu records one behind the other\t%llu, and damage between them",
+			 (unsigned long long)promised, (unsigned long long)detail->count);
+	return SONDE_OK;
+}
+
 /* The count of a file with a footer, as far as the bytes have room for it. */
 static void count_finished_details(struct atf_detail *detail,
 				   struct sonde_diagnostics *diagnostics)
@@ -445,14 +512,14 @@ static void count_finished_details(struct atf_detail *detail,
 			 (unsigned long long)detail->header.event_count);
 }
 
-enum sonde_status atf_detail_open(struct atf_detail *detail, const char *path,
+enum sonde_status atf_detail_open(struct atf_detail *detail, const char *path, bool salvages,
 				  struct sonde_diagnostics *diagnostics, struct sonde_error *err)
 {
 	struct atf_file *file = &detail->file;
 	uint64_t footer_offset;
 	enum sonde_status status;
 
-	*detail = (struct atf_detail){ .lock = PTHREAD_MUTEX_INITIALIZER };
+	*detail = (struct atf_detail){ .salvages = salvages, .lock = PTHREAD_MUTEX_INITIALIZER };
 	status = file_open(file, path, &detail_kind, diagnostics, err);
 	if (status < 0)
 		return status;
@@ -466,7 +533,7 @@ enum sonde_status atf_detail_open(struct atf_detail *detail, const char *path,
 		return count_unfinished_details(detail, diagnostics, err);
 	atf_detail_footer_decode(&detail->footer, file->map.data + file->footer_position);
 	count_finished_details(detail, diagnostics);
-	return SONDE_OK;
+	return salvages ? count_salvaged_details(detail, diagnostics, err) : SONDE_OK;
 }
 
 void atf_detail_release(struct atf_detail *detail)
@@ -533,7 +600,7 @@ enum sonde_status atf_detail_seek(struct atf_detail *detail, struct atf_detail_p
 				  "detail %llu does not exist: %s has %llu",
 				  (unsigned long long)number, detail->file.path,
 				  (unsigned long long)detail->count);
-	if (number == 0)
+	if (number == 0 && !detail->salvages)
 		*place = (struct atf_detail_place){ .offset = detail->file.begin };
 	if (!place->offset || number < place->number ||
 	    number - place->number >= ATF_DETAIL_STRIDE) {
@@ -548,6 +615,8 @@ enum sonde_status atf_detail_seek(struct atf_detail *detail, struct atf_detail_p
 			return status;
 		}
 		place->offset += record.total_length;
+		if (detail->salvages && !record_length(detail, place->offset))
+			place->offset = find_record(detail, place->offset);
 		place->number++;
 	}
 	return SONDE_OK;

@@ -59,13 +59,18 @@ struct atf_detail {
 	struct atf_detail_header header;
 	struct atf_detail_footer footer; /* where file.has_footer */
 	uint64_t count;			 /* records that can be read */
+	bool salvages;			 /* goes on behind a damaged record where it finds one */
 	pthread_mutex_t lock;		 /* over what follows */
 	bool walked;
 	SONDE_VEC(uint64_t) offsets; /* of records 0, 64, 128 ... */
 };
 
-/* As atf_index_open(). */
-enum sonde_status atf_detail_open(struct atf_detail *detail, const char *path,
+/*
+ * As atf_index_open(). With `salvages` records behind a damaged one are looked for and numbered
+ * on: good for recovery, which follows the links of the details, and wrong for everybody who
+ * trusts the links of the events.
+ */
+enum sonde_status atf_detail_open(struct atf_detail *detail, const char *path, bool salvages,
 				  struct sonde_diagnostics *diagnostics, struct sonde_error *err);
 void atf_detail_release(struct atf_detail *detail);
 

@@ -245,7 +245,7 @@ enum sonde_status atf_recover(const char *path, const char *output,
 	*result = (struct sonde_recover_result){ 0 };
 	if (!recovery.recording)
 		return sonde_fail_nomem(err);
-	status = atf_open(recovery.recording, err);
+	status = atf_open_to_recover(recovery.recording, err);
 	sonde_diagnostics_append(diagnostics, recovery.recording->diagnostics);
 	if (status == SONDE_OK)
 		status = atf_create(output, &create, &recovery.sink, err);

@@ -183,7 +183,8 @@ static enum sonde_status open_detail(struct opener *opener, struct atf_segment *
 	if (!path)
 		return sonde_fail_nomem(err);
 	if (sonde_path_kind(path) != SONDE_PATH_ABSENT) {
-		status = atf_detail_open(&segment->detail, path, opener->diagnostics, err);
+		status = atf_detail_open(&segment->detail, path,
+					 opener->session->salvages, opener->diagnostics, err);
 		segment->has_detail = status == SONDE_OK;
 		if (status < 0)
 			atf_detail_release(&segment->detail);
@@ -703,7 +704,8 @@ static enum sonde_status open_place(struct opener *opener, const char *path,
 	return SONDE_OK;
 }
 
-enum sonde_status atf_open(struct sonde_recording *recording, struct sonde_error *err)
+static enum sonde_status open_session(struct sonde_recording *recording, bool salvages,
+				      struct sonde_error *err)
 {
 	struct atf_session *session = calloc(1, sizeof(*session));
 	struct opener opener = {
@@ -718,7 +720,7 @@ enum sonde_status atf_open(struct sonde_recording *recording, struct sonde_error
 
 	if (!session)
 		return sonde_fail_nomem(err);
-	session->recording = recording;
+	session->salvages = salvages;
 	recording->data = session;
 	recording->ops = &atf_recording_ops;
 	while (length > 1 && recording->path[length - 1] == '/')
@@ -740,4 +742,14 @@ enum sonde_status atf_open(struct sonde_recording *recording, struct sonde_error
 			    "index.atf, or pid_N with such folders");
 	sonde_error_set_file(err, recording->path);
 	return status;
+}
+
+enum sonde_status atf_open(struct sonde_recording *recording, struct sonde_error *err)
+{
+	return open_session(recording, false, err);
+}
+
+enum sonde_status atf_open_to_recover(struct sonde_recording *recording, struct sonde_error *err)
+{
+	return open_session(recording, true, err);
 }

@@ -52,7 +52,7 @@ struct atf_process {
 };
 
 struct atf_session {
-	struct sonde_recording *recording;
+	bool salvages; /* see atf_detail_open() */
 	SONDE_VEC(struct atf_process *) processes;
 	SONDE_VEC(struct atf_thread) threads;
 };
@@ -62,6 +62,9 @@ int atf_probe(const char *path);
 
 /* The `open` of the format; recording->data is a struct atf_session. */
 enum sonde_status atf_open(struct sonde_recording *recording, struct sonde_error *err);
+
+/* The same for recovery: see atf_detail_open() about salvaging. */
+enum sonde_status atf_open_to_recover(struct sonde_recording *recording, struct sonde_error *err);
 
 /* The function id of a function_id, added to the definitions where it is new. Any thread. */
 enum sonde_status atf_process_function(struct atf_process *process,

@@ -24,7 +24,9 @@
 bool sonde_vec_grow(void *items, size_t *capacity, size_t count, size_t more, size_t item_size);
 
 #define sonde_vec_reserve(vec, more)                                                               \
-	sonde_vec_grow(&(vec)->items, &(vec)->capacity, (vec)->count, (more), sizeof(*(vec)->items))
+	((vec)->capacity - (vec)->count >= (more) ||                                               \
+	 sonde_vec_grow(&(vec)->items, &(vec)->capacity, (vec)->count, (more),                     \
+			sizeof(*(vec)->items)))
 
 /* A new item at the end, not initialised; NULL where memory failed. */
 #define sonde_vec_push(vec) (sonde_vec_reserve(vec, 1) ? &(vec)->items[(vec)->count++] : NULL)

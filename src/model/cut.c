@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The filter that cuts a piece of time out of a track. What lies before the piece only maintains
- * the stack of open calls; what lies behind it only shows which of them ever end. Times that go
+ * the stack of open calls; what lies behind it only shows that the track goes on. Times that go
  * backwards in a damaged track are tested one by one, and the order of events is kept.
  */
 #include <stdlib.h>
@@ -133,26 +133,35 @@ static enum sonde_status pass_inside(struct cut *cut, uint32_t track,
 	return cut->next->ops->events(cut->next, track, &part, err);
 }
 
-/* A call that was passed ends outside: it is closed in the output, at the edge of the piece. */
-static enum sonde_status close_calls(struct cut *cut, uint32_t track,
-				     const struct sonde_event *event, struct sonde_error *err)
+/* Leaves the calls from place `left` on; those that were passed are closed in the output. */
+static enum sonde_status close_calls(struct cut *cut, uint32_t track, size_t left,
+				     uint64_t time_ns, struct sonde_error *err)
 {
-	uint64_t edge_ns = event->time_ns < cut->from_ns ? cut->from_ns : cut->last_ns + 1;
-	size_t left = sonde_call_stack_find_left(&cut->stack, event);
-
-	if (left == SONDE_NO_CALL)
-		return SONDE_OK;
 	while (cut->stack.count > left) {
 		const struct sonde_open_call *call = &cut->stack.items[--cut->stack.count];
 		enum sonde_status status;
 
 		if (call->mark != CALL_PASSED)
 			continue;
-		status = put_synthetic(cut, track, call, SONDE_EVENT_RETURN, edge_ns, err);
+		status = put_synthetic(cut, track, call, SONDE_EVENT_RETURN, time_ns, err);
 		if (status)
 			return status;
 	}
 	return flush(cut, track, err);
+}
+
+/* Time went back before the piece: what is left there is left at its start. */
+static enum sonde_status take_ahead(struct cut *cut, uint32_t track,
+				    const struct sonde_event *event, struct sonde_error *err)
+{
+	size_t left;
+
+	if (!sonde_event_leaves(event))
+		return note_call(cut, event, CALL_OUTSIDE) ? SONDE_OK : sonde_fail_nomem(err);
+	left = sonde_call_stack_find_left(&cut->stack, event);
+	if (left == SONDE_NO_CALL)
+		return SONDE_OK;
+	return close_calls(cut, track, left, cut->from_ns, err);
 }
 
 /* Takes in the events outside the piece that start at *place, and moves it behind them. */
@@ -162,14 +171,15 @@ static enum sonde_status take_outside(struct cut *cut, uint32_t track,
 {
 	for (; *place < batch->count; ++*place) {
 		const struct sonde_event *event = &batch->events[*place];
-		enum sonde_status status = SONDE_OK;
+		enum sonde_status status;
 
 		if (is_inside(cut, event))
 			break;
-		if (sonde_event_leaves(event))
-			status = close_calls(cut, track, event, err);
-		else if (!note_call(cut, event, CALL_OUTSIDE))
-			status = sonde_fail_nomem(err);
+		/* the track goes on behind the piece: all that is open ends with the piece */
+		if (event->time_ns > cut->last_ns)
+			status = close_calls(cut, track, 0, cut->last_ns + 1, err);
+		else
+			status = take_ahead(cut, track, event, err);
 		if (status)
 			return status;
 	}

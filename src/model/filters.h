@@ -20,9 +20,8 @@
 
 /*
  * Passes the events from from_ns up to, not including, to_ns (0: no end). The calls open at
- * from_ns are opened again there, outermost first; of those open at to_ns the ones that end later
- * in the track are closed there, innermost first; both marked SONDE_EVENT_SYNTHETIC and without
- * details. A call that never ends in the source does not end here.
+ * from_ns are opened again there, outermost first; those open at to_ns are closed there, innermost
+ * first, unless the track ended before; both marked SONDE_EVENT_SYNTHETIC and without details.
  */
 enum sonde_status sonde_cut_new(uint64_t from_ns, uint64_t to_ns, struct sonde_sink *next,
 				struct sonde_sink **sink, struct sonde_error *err);

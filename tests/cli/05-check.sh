@@ -96,6 +96,14 @@ ids = [finding["id"] for finding in json.load(open(sys.argv[1]))]
 assert len(ids) == len(set(ids)) > 50
 END
 	ok $? "check --list --json: every id is there once"
+	python3 - "$out" "$root/doc/formats" <<'END'
+import json, pathlib, sys
+for finding in json.load(open(sys.argv[1])):
+    page = pathlib.Path(sys.argv[2], finding["id"].split("-")[0] + ".md").read_text()
+    row = f"| `{finding['id']}` | {finding['severity']} | {finding['title']} | {finding['advice']} |"
+    assert row in page, row
+END
+	ok $? "the page of the format lists every id with its meaning"
 else
 	skip "check --json" "no python3"
 fi

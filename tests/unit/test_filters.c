@@ -101,9 +101,9 @@ static size_t cut_slowly(const struct sonde_event *events, size_t count, const s
 		if (events[i].time_ns >= from && events[i].time_ns < end)
 			out[n++] = events[i];
 	}
-	for (size_t i = count; to && i--;) {
+	for (size_t i = count; to && events[count - 1].time_ns >= to && i--;) {
 		if (events[i].kind == SONDE_EVENT_CALL && events[i].time_ns < to &&
-		    pairs->end_of[i] != NEVER && !ends_before(events, pairs, i, to))
+		    !ends_before(events, pairs, i, to))
 			out[n++] = synthetic(events[i], SONDE_EVENT_RETURN, to);
 	}
 	return n;
@@ -219,7 +219,7 @@ static void test_cut_keeps_other_kinds_and_details(void **state)
 	}
 	run(recording, (struct sonde_selection_spec){ .from_ns = 25, .to_ns = 45 }, &collector,
 	    &result);
-	assert_int_equal(collector.tracks[0].count, 3 + 4);
+	assert_int_equal(collector.tracks[0].count, 3 + 4 + 5);
 	for (size_t i = 0; i < 3; i++)
 		assert_int_equal(collector.tracks[0].detail_functions[i], SONDE_NONE);
 	assert_int_equal(collector.tracks[0].events[3].kind, SONDE_EVENT_INSTANT);

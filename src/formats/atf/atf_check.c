@@ -28,6 +28,7 @@ struct thread_check {
 	struct sonde_meter *meter;
 	struct atf_index_header reference; /* of the first thread of the process */
 	bool has_symbols;
+	struct sonde_key_view symbols; /* those of the manifest: a check adds none */
 	struct sonde_key_map nameless; /* functions without symbol that were reported */
 	SONDE_VEC(uint64_t) stack;     /* functions of the open calls */
 	uint64_t last_time_ns;
@@ -41,8 +42,7 @@ struct thread_check {
 static enum sonde_status check_symbol(struct thread_check *check, uint64_t function, uint64_t offset,
 				      struct sonde_error *err)
 {
-	if (!check->has_symbols ||
-	    sonde_key_map_find(&check->thread->process->functions, function) != UINT32_MAX ||
+	if (sonde_key_view_find(&check->symbols, function) != UINT32_MAX || !check->has_symbols ||
 	    sonde_key_map_find(&check->nameless, function) != UINT32_MAX)
 		return SONDE_OK;
 	ATF_FIND(check->diagnostics, SYMBOL_MISSING, check->segment->index.file.path,
@@ -603,6 +603,7 @@ static struct thread_check *prepare_checks(struct atf_session *session, struct s
 			.meter = meter,
 			.reference = first ? thread->segments.items[0].index.header :
 					     checks[i - 1].reference,
+			.symbols = sonde_key_map_view(&thread->process->functions),
 			.has_symbols = thread->process->parts.items[0].manifest.symbol_count > 0,
 			.time_min_ns = UINT64_MAX,
 		};

@@ -70,10 +70,10 @@ struct sonde_track {
 	uint32_t slot;	/* small number of the track within its process */
 	uint64_t os_id; /* thread id; UINT64_MAX where unknown */
 	enum sonde_track_kind kind;
-	bool unfinished;	 /* the recorder did not close this track: its end may be lost */
-	uint64_t event_count;	 /* as far as readable */
-	uint64_t time_first_ns;	 /* of the first event; 0 where there is none */
-	uint64_t time_last_ns;	 /* of the last event; 0 where there is none */
+	bool unfinished;	/* the recorder did not close this track: its end may be lost */
+	uint64_t event_count;	/* as far as readable */
+	uint64_t time_first_ns; /* of the first event; 0 where there is none */
+	uint64_t time_last_ns;	/* of the last event; 0 where there is none */
 	uint64_t detail_count;
 	uint64_t dropped_events; /* the recorder said it lost these */
 };

@@ -49,8 +49,8 @@ void sonde_diagnostics_free(struct sonde_diagnostics *diagnostics);
  */
 #define SONDE_FINDINGS_KEPT 20
 void sonde_diagnostics_add(struct sonde_diagnostics *diagnostics,
-			   const struct sonde_finding_type *type, const char *file,
-			   uint64_t offset, const char *expected_tab_found, ...)
+			   const struct sonde_finding_type *type, const char *file, uint64_t offset,
+			   const char *expected_tab_found, ...)
 	__attribute__((format(printf, 5, 6)));
 
 /* Moves everything from `source` to the end of `target`; `source` is empty afterwards. */

@@ -46,8 +46,9 @@ enum sonde_event_kind {
 #define X(name, value, text) SONDE_EVENT_##name = (value),
 	SONDE_EVENT_KIND_LIST(X)
 #undef X
-	SONDE_EVENT_KIND_COUNT
 };
+
+#define SONDE_EVENT_KIND_COUNT (SONDE_EVENT_COUNTER + 1)
 
 /* Event flags. */
 enum {
@@ -118,7 +119,7 @@ enum {
 
 struct sonde_registers {
 	enum sonde_arch arch;
-	uint16_t flags;			       /* x86_64: SONDE_REGISTERS_*; arm64: as in the file */
+	uint16_t flags; /* x86_64: SONDE_REGISTERS_*; arm64: as in the file */
 	uint64_t values[SONDE_REGISTER_COUNT]; /* in the order of sonde_register_name() */
 };
 
@@ -133,7 +134,7 @@ enum sonde_detail_kind {
 /* One detail. Pointers are borrowed: valid until the next detail is taken from that cursor. */
 struct sonde_detail {
 	enum sonde_detail_kind kind;
-	uint16_t type;	   /* the format's own type and flags */
+	uint16_t type; /* the format's own type and flags */
 	uint16_t flags;
 	uint32_t function; /* REGISTERS: function id, or SONDE_NONE */
 	uint64_t event;	   /* index of its event in the track; UINT64_MAX where it has none */

@@ -11,11 +11,11 @@ extern "C" {
 
 /* What the outside may know of a format. */
 struct sonde_format_info {
-	const char *name;	     /* "atf" */
-	const char *title;	     /* "ADA Trace Format v2" */
-	const char *shape;	     /* "folder", "file": what a recording of it is on disk */
-	unsigned int lanes_read;     /* bits of enum sonde_lane; 0: not read */
-	unsigned int lanes_written;  /* likewise */
+	const char *name;	    /* "atf" */
+	const char *title;	    /* "ADA Trace Format v2" */
+	const char *shape;	    /* "folder", "file": what a recording of it is on disk */
+	unsigned int lanes_read;    /* bits of enum sonde_lane; 0: not read */
+	unsigned int lanes_written; /* likewise */
 	bool can_check;
 	bool can_recover;
 	const struct sonde_finding_type *const *findings; /* all it can find; NULL-terminated */
@@ -50,7 +50,7 @@ struct sonde_recover_result {
 	uint64_t details_unlinked; /* of those kept: their event did not survive */
 	uint64_t bytes_dropped;	   /* cut or unreadable bytes that are not in the output */
 	uint32_t tracks_kept;
-	uint32_t tracks_lost; /* not even a header could be read */
+	uint32_t tracks_lost;	 /* not even a header could be read */
 	uint64_t links_mended;	 /* between events and details: they disagreed, one was chosen */
 	uint32_t manifests_made; /* processes without one: their threads and clock were guessed */
 };

@@ -81,10 +81,10 @@ enum sonde_status sonde_sink_create(const char *path, const struct sonde_create_
 
 /* Which events are wanted. Zeroed means all; see sonde_selection_init(). */
 struct sonde_selection_spec {
-	uint64_t from_ns; /* first time wanted */
-	uint64_t to_ns;	  /* first time no longer wanted; 0: no end */
-	const uint32_t *tracks; /* of several sources: counted on from one to the next */
-	size_t track_count;	/* 0: all */
+	uint64_t from_ns;	      /* first time wanted */
+	uint64_t to_ns;		      /* first time no longer wanted; 0: no end */
+	const uint32_t *tracks;	      /* of several sources: counted on from one to the next */
+	size_t track_count;	      /* 0: all */
 	const char *const *functions; /* shell patterns over names; any may match */
 	size_t function_count;	      /* 0: all */
 	unsigned int kinds;	      /* bits 1 << enum sonde_event_kind; 0: all */
@@ -97,8 +97,7 @@ struct sonde_selection;
 
 enum sonde_status sonde_selection_new(const struct sonde_selection_spec *spec,
 				      const struct sonde_definitions *definitions,
-				      struct sonde_selection **selection,
-				      struct sonde_error *err);
+				      struct sonde_selection **selection, struct sonde_error *err);
 void sonde_selection_free(struct sonde_selection *selection);
 
 /* Time, track, kind, function and depth all fit. */

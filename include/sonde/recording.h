@@ -24,8 +24,7 @@ struct sonde_merged_cursor;
  * Nothing is written, and the data must not be cut by others while the recording is open.
  */
 enum sonde_status sonde_recording_open(const char *path, const char *format,
-				       struct sonde_recording **recording,
-				       struct sonde_error *err);
+				       struct sonde_recording **recording, struct sonde_error *err);
 void sonde_recording_close(struct sonde_recording *recording);
 
 const struct sonde_format *sonde_recording_format(const struct sonde_recording *recording);

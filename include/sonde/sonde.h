@@ -12,10 +12,15 @@
 #include <sonde/recording.h>
 #include <sonde/status.h>
 
-/* The version of the library, "MAJOR.MINOR.PATCH". */
 #ifdef __cplusplus
-extern "C"
+extern "C" {
 #endif
+
+/* The version of the library, "MAJOR.MINOR.PATCH". */
 const char *sonde_version(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -40,10 +40,10 @@ enum sonde_status {
 /* Why a call failed. Owned by the caller; needs no release. */
 struct sonde_error {
 	enum sonde_status status;
-	uint64_t offset;    /* byte offset in `file`, or SONDE_NO_OFFSET */
-	char file[512];     /* file concerned, or "" ; a longer path keeps its end */
-	char message[512];  /* what was expected, what was found, what to do */
-	char cause[256];    /* the message of the error underneath, or "" */
+	uint64_t offset;   /* byte offset in `file`, or SONDE_NO_OFFSET */
+	char file[512];	   /* file concerned, or "" ; a longer path keeps its end */
+	char message[512]; /* what was expected, what was found, what to do */
+	char cause[256];   /* the message of the error underneath, or "" */
 };
 
 /* The text of a status ("damaged data"); never NULL. */

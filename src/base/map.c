@@ -20,16 +20,16 @@ static struct sonde_key_slots *key_slots_new(size_t count)
 		return NULL;
 	slots = calloc(1, bytes);
 	if (slots)
-		slots->mask = count - 1;
+		slots->size = count;
 	return slots;
 }
 
 static void key_insert(struct sonde_key_slots *slots, uint64_t key, uint32_t value)
 {
-	size_t i = sonde_key_hash(key, slots->slots, slots->mask);
+	size_t i = sonde_key_hash(key, slots->slots, slots->size);
 
 	while (atomic_load_explicit(&slots->slots[i].value_plus_one, memory_order_relaxed))
-		i = (i + 1) & slots->mask;
+		i = (i + 1) & (slots->size - 1);
 	atomic_store_explicit(&slots->slots[i].key, key, memory_order_relaxed);
 	atomic_store_explicit(&slots->slots[i].value_plus_one, value + 1, memory_order_release);
 	slots->used++;
@@ -37,12 +37,12 @@ static void key_insert(struct sonde_key_slots *slots, uint64_t key, uint32_t val
 
 static struct sonde_key_slots *key_grow(struct sonde_key_map *map, struct sonde_key_slots *old)
 {
-	struct sonde_key_slots *grown = key_slots_new(old ? 2 * (old->mask + 1) : FIRST_CAPACITY);
+	struct sonde_key_slots *grown = key_slots_new(old ? 2 * old->size : FIRST_CAPACITY);
 
 	if (!grown)
 		return NULL;
 	grown->retired = old;
-	for (size_t i = 0; old && i <= old->mask; i++) {
+	for (size_t i = 0; old && i < old->size; i++) {
 		const struct sonde_key_slot *slot = &old->slots[i];
 		uint32_t value = atomic_load_explicit(&slot->value_plus_one, memory_order_relaxed);
 
@@ -54,10 +54,10 @@ static struct sonde_key_slots *key_grow(struct sonde_key_map *map, struct sonde_
 	return grown;
 }
 
-uint32_t sonde_key_view_probe(const struct sonde_key_view *view, size_t i, uint64_t key)
+uint32_t sonde_key_view_probe(struct sonde_key_view view, size_t i, uint64_t key)
 {
-	for (;; i = (i + 1) & view->mask) {
-		const struct sonde_key_slot *slot = &view->slots[i];
+	for (;; i = (i + 1) & (view.size - 1)) {
+		const struct sonde_key_slot *slot = &view.slots[i];
 		uint32_t value = atomic_load_explicit(&slot->value_plus_one, memory_order_acquire);
 
 		if (!value || atomic_load_explicit(&slot->key, memory_order_relaxed) == key)
@@ -69,7 +69,7 @@ _Bool sonde_key_map_add(struct sonde_key_map *map, uint64_t key, uint32_t value)
 {
 	struct sonde_key_slots *slots = atomic_load_explicit(&map->current, memory_order_relaxed);
 
-	if (!slots || slots->used > slots->mask / 2)
+	if (!slots || slots->used >= slots->size / 2)
 		slots = key_grow(map, slots);
 	if (!slots)
 		return 0;

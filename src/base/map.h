@@ -19,7 +19,7 @@ struct sonde_key_slot {
 
 struct sonde_key_slots {
 	struct sonde_key_slots *retired; /* the smaller ones before this, freed with the map */
-	size_t mask;			 /* number of slots, a power of two, less one */
+	size_t size;			 /* number of slots, a power of two */
 	size_t used;
 	struct sonde_key_slot slots[];
 };
@@ -37,18 +37,18 @@ _Bool sonde_key_map_add(struct sonde_key_map *map, uint64_t key, uint32_t value)
  * Where a key belongs. The address of the slots, which nobody outside knows, makes it impossible
  * to prepare keys that all fall on one place.
  */
-static inline size_t sonde_key_hash(uint64_t key, const struct sonde_key_slot *slots, size_t mask)
+static inline size_t sonde_key_hash(uint64_t key, const struct sonde_key_slot *slots, size_t size)
 {
 	uint64_t mixed = (key ^ (uintptr_t)slots) * 0x9E3779B97F4A7C15u;
 
 	/* its highest bits, which differ most where keys follow each other */
-	return (size_t)((unsigned __int128)mixed * (mask + 1) >> 64);
+	return (size_t)((unsigned __int128)mixed * size >> 64);
 }
 
 /* The map as it is now, for many lookups in a row; a key added later may not be found in it. */
 struct sonde_key_view {
 	const struct sonde_key_slot *slots;
-	size_t mask;
+	size_t size;
 };
 
 static inline struct sonde_key_view sonde_key_map_view(const struct sonde_key_map *map)
@@ -58,21 +58,21 @@ static inline struct sonde_key_view sonde_key_map_view(const struct sonde_key_ma
 		atomic_load_explicit(&map->current, memory_order_acquire);
 
 	if (!slots)
-		return (struct sonde_key_view){ .slots = &none };
-	return (struct sonde_key_view){ .slots = slots->slots, .mask = slots->mask };
+		return (struct sonde_key_view){ .slots = &none, .size = 1 };
+	return (struct sonde_key_view){ .slots = slots->slots, .size = slots->size };
 }
 
-/* The search from place `i` on, where the key is not the first there. */
-uint32_t sonde_key_view_probe(const struct sonde_key_view *view, size_t i, uint64_t key);
+/* The search from place `i` on, where another key is first. */
+uint32_t sonde_key_view_probe(struct sonde_key_view view, size_t i, uint64_t key);
 
 /*
  * The value of a key, UINT32_MAX where it is not there. Inline: it runs once an event. A slot
  * whose key is there but not its value yet is just being filled: not found.
  */
-static inline uint32_t sonde_key_view_find(const struct sonde_key_view *view, uint64_t key)
+static inline uint32_t sonde_key_view_find(struct sonde_key_view view, uint64_t key)
 {
-	size_t i = sonde_key_hash(key, view->slots, view->mask);
-	const struct sonde_key_slot *slot = &view->slots[i];
+	size_t i = sonde_key_hash(key, view.slots, view.size);
+	const struct sonde_key_slot *slot = &view.slots[i];
 
 	if (__builtin_expect(atomic_load_explicit(&slot->key, memory_order_relaxed) != key, 0))
 		return sonde_key_view_probe(view, i, key);
@@ -81,9 +81,7 @@ static inline uint32_t sonde_key_view_find(const struct sonde_key_view *view, ui
 
 static inline uint32_t sonde_key_map_find(const struct sonde_key_map *map, uint64_t key)
 {
-	struct sonde_key_view view = sonde_key_map_view(map);
-
-	return sonde_key_view_find(&view, key);
+	return sonde_key_view_find(sonde_key_map_view(map), key);
 }
 
 /* Text map: text -> u32. Borrows the texts; not safe from several threads. Zeroed means empty. */

@@ -114,8 +114,9 @@ static void put_abilities(struct sonde_buffer *out, const struct sonde_format_in
 static void put_table(struct cli *cli)
 {
 	static const struct cli_column columns[] = {
-		{ .title = "NAME" }, { .title = "TITLE", .shrinks = true }, { .title = "SHAPE" },
-		{ .title = "CAN" },  { .title = "HOLDS" },
+		{ .title = "NAME" },  { .title = "TITLE", .shrinks = true },
+		{ .title = "SHAPE" }, { .title = "CAN" },
+		{ .title = "HOLDS" },
 	};
 	struct cli_table table = { .columns = columns,
 				   .column_count = sizeof(columns) / sizeof(columns[0]) };

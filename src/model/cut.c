@@ -134,8 +134,8 @@ static enum sonde_status pass_inside(struct cut *cut, uint32_t track,
 }
 
 /* Leaves the calls from place `left` on; those that were passed are closed in the output. */
-static enum sonde_status close_calls(struct cut *cut, uint32_t track, size_t left,
-				     uint64_t time_ns, struct sonde_error *err)
+static enum sonde_status close_calls(struct cut *cut, uint32_t track, size_t left, uint64_t time_ns,
+				     struct sonde_error *err)
 {
 	while (cut->stack.count > left) {
 		const struct sonde_open_call *call = &cut->stack.items[--cut->stack.count];

@@ -48,8 +48,8 @@ struct run {
 	SONDE_VEC(struct piece) pieces;
 	struct sonde_meter meter;
 	/* for the result */
-	_Atomic uint64_t events_read, events_written, calls_opened, calls_closed, details, details_written,
-		details_unlinked;
+	_Atomic uint64_t events_read, events_written, calls_opened, calls_closed, details,
+		details_written, details_unlinked;
 };
 
 static bool cuts(const struct run *run)

@@ -25,7 +25,7 @@ run check --color=always crashed
 grep -q "$escape" "$out"
 ok $? "--color=always"
 
-if have script; then
+if have script && script -qec true /dev/null </dev/null >/dev/null 2>&1; then
 	on_terminal() {
 		TERM=xterm script -qec "$*" /dev/null </dev/null >"$out" 2>&1
 	}
@@ -47,7 +47,7 @@ if have script; then
 	! grep -q "$escape" "$out"
 	ok $? "CSV on a terminal is made harmless"
 else
-	skip "a terminal" "no script"
+	skip "a terminal" "no script, or no terminal to be had"
 fi
 
 for command in 'dump trace' 'info trace' 'check trace' 'help' 'formats --json'; do

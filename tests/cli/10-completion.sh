@@ -73,7 +73,7 @@ if have fish; then
 		is "$(fish -c "source sonde.fish; complete -C '$2'" 2>/dev/null | cut -f 1 | sort |
 			tr '\n' ' ')" "$1" "fish: $2"
 	}
-	fish_completes 'info ' 'sonde in'
+	fish_completes 'formats ' 'sonde form'
 	fish_completes '--json ' 'sonde info --j'
 	fish_completes 'relative ' 'sonde dump --time r'
 	fish_completes 'trace two/ trace/ ' 'sonde info tra'

@@ -88,7 +88,8 @@ static inline void session_write_index(const char *name, uint32_t thread)
 			.detail_seq = inner ? i - 1 : ATF_NO_LINK,
 		};
 
-		atf_index_event_encode(&event, bytes + ATF_HEADER_SIZE + (size_t)i * ATF_EVENT_SIZE);
+		atf_index_event_encode(&event,
+				       bytes + ATF_HEADER_SIZE + (size_t)i * ATF_EVENT_SIZE);
 	}
 	atf_index_footer_encode(&footer, bytes + ATF_HEADER_SIZE + (size_t)4 * ATF_EVENT_SIZE);
 	session_write(name, bytes, sizeof(bytes));

@@ -153,7 +153,8 @@ static void assert_same_track(struct sonde_recording *a, struct sonde_recording 
 								 (char[SONDE_LABEL_SIZE]){ 0 }));
 			if (event->detail == SONDE_NONE)
 				continue;
-			assert_int_equal(sonde_batch_detail(&batch, event, &detail, &err), SONDE_OK);
+			assert_int_equal(sonde_batch_detail(&batch, event, &detail, &err),
+					 SONDE_OK);
 			assert_int_equal(sonde_batch_detail(&other, same, &other_detail, &err),
 					 SONDE_OK);
 			assert_same_detail(a_definitions, &detail, b_definitions, &other_detail);
@@ -202,8 +203,8 @@ static void test_links_both_ways(void **state)
 /* Seeks to every time, and to the times in between, against a scan. */
 static void assert_seeks(struct sonde_recording *recording, uint32_t track)
 {
-	uint64_t count = sonde_definitions_track(sonde_recording_definitions(recording), track)
-				 ->event_count;
+	uint64_t count =
+		sonde_definitions_track(sonde_recording_definitions(recording), track)->event_count;
 	struct sonde_cursor *cursor = open_cursor(recording, track);
 	uint64_t *times = test_calloc(count, sizeof(*times)), number = 0;
 	struct sonde_batch batch;
@@ -318,7 +319,8 @@ static void define_everything(struct sonde_definitions *definitions)
 		};
 
 		module.process = i;
-		assert_int_equal(sonde_definitions_add_process(definitions, &process, &id, &err), 0);
+		assert_int_equal(sonde_definitions_add_process(definitions, &process, &id, &err),
+				 0);
 		assert_int_equal(sonde_definitions_add_module(definitions, &module, &id, &err), 0);
 		assert_int_equal(
 			sonde_definitions_add_attribute(definitions, &attribute, &id, &err), 0);
@@ -390,7 +392,8 @@ static void assert_everything(struct sonde_recording *recording)
 							     "command_line"),
 			    "[\"tool\",\"-x\"]");
 	assert_int_equal(sonde_definitions_anchor_count(definitions), 2);
-	assert_int_equal(sonde_definitions_anchor(definitions, 0)->realtime_ns, 1700000000000000000);
+	assert_int_equal(sonde_definitions_anchor(definitions, 0)->realtime_ns,
+			 1700000000000000000);
 	assert_int_equal(track->process, 1);
 	assert_int_equal(track->os_id, 4711);
 	assert_int_equal(track->dropped_events, 9);

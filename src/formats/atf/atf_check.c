@@ -39,14 +39,15 @@ struct thread_check {
 	bool missing_detail_reported;
 };
 
-static enum sonde_status check_symbol(struct thread_check *check, uint64_t function, uint64_t offset,
-				      struct sonde_error *err)
+static enum sonde_status check_symbol(struct thread_check *check, uint64_t function,
+				      uint64_t offset, struct sonde_error *err)
 {
-	if (sonde_key_view_find(&check->symbols, function) != UINT32_MAX || !check->has_symbols ||
+	if (sonde_key_view_find(check->symbols, function) != UINT32_MAX || !check->has_symbols ||
 	    sonde_key_map_find(&check->nameless, function) != UINT32_MAX)
 		return SONDE_OK;
 	ATF_FIND(check->diagnostics, SYMBOL_MISSING, check->segment->index.file.path,
-		 offset + ATF_EVENT_FUNCTION, "a symbol for function 0x%016llx\tnone in the manifest",
+		 offset + ATF_EVENT_FUNCTION,
+		 "a symbol for function 0x%016llx\tnone in the manifest",
 		 (unsigned long long)function);
 	if (!sonde_key_map_add(&check->nameless, function, 0))
 		return sonde_fail_nomem(err);
@@ -163,8 +164,8 @@ static void check_event_fields(struct thread_check *check, const struct atf_inde
 	const char *path = check->segment->index.file.path;
 
 	if (event->timestamp_ns < check->last_time_ns)
-		ATF_FIND(check->diagnostics, EVENT_TIME, path, offset,
-			 "%llu ns or later\t%llu ns", (unsigned long long)check->last_time_ns,
+		ATF_FIND(check->diagnostics, EVENT_TIME, path, offset, "%llu ns or later\t%llu ns",
+			 (unsigned long long)check->last_time_ns,
 			 (unsigned long long)event->timestamp_ns);
 	if (event->thread_id != check->segment->index.header.thread_id)
 		ATF_FIND(check->diagnostics, EVENT_THREAD, path, offset + ATF_EVENT_THREAD,
@@ -193,9 +194,8 @@ static enum sonde_status check_event(struct thread_check *check, uint64_t number
 		status = check_leave(check, &event, offset, err);
 	else {
 		status = SONDE_OK;
-		ATF_FIND(check->diagnostics, EVENT_KIND, index->file.path,
-			 offset + ATF_EVENT_KIND, "1 call, 2 return or 3 exception\t%u",
-			 event.event_kind);
+		ATF_FIND(check->diagnostics, EVENT_KIND, index->file.path, offset + ATF_EVENT_KIND,
+			 "1 call, 2 return or 3 exception\t%u", event.event_kind);
 	}
 	if (status == SONDE_OK)
 		status = check_symbol(check, event.function_id, offset, err);
@@ -233,9 +233,8 @@ static enum sonde_status check_events(struct thread_check *check, struct sonde_e
 		ATF_FIND(check->diagnostics, INDEX_CHECKSUM_NONE, file->path,
 			 file->footer_position + 4, "CRC-32 0x%08x\t0, not computed", crc);
 	else if (index->footer.checksum != crc)
-		ATF_FIND(check->diagnostics, INDEX_CHECKSUM, file->path,
-			 file->footer_position + 4, "CRC-32 0x%08x of the events\t0x%08x", crc,
-			 index->footer.checksum);
+		ATF_FIND(check->diagnostics, INDEX_CHECKSUM, file->path, file->footer_position + 4,
+			 "CRC-32 0x%08x of the events\t0x%08x", crc, index->footer.checksum);
 	return SONDE_OK;
 }
 
@@ -252,10 +251,11 @@ static void check_machine(struct thread_check *check)
 			 header->os, header->clock_type);
 	else if (header->arch != reference->arch || header->os != reference->os ||
 		 header->clock_type != reference->clock_type)
-		ATF_FIND(check->diagnostics, INDEX_MACHINE, check->segment->index.file.path, 6,
-			 "arch %u, os %u, clock %u as in the first thread\tarch %u, os %u, clock %u",
-			 reference->arch, reference->os, reference->clock_type, header->arch,
-			 header->os, header->clock_type);
+		ATF_FIND(
+			check->diagnostics, INDEX_MACHINE, check->segment->index.file.path, 6,
+			"arch %u, os %u, clock %u as in the first thread\tarch %u, os %u, clock %u",
+			reference->arch, reference->os, reference->clock_type, header->arch,
+			header->os, header->clock_type);
 }
 
 /* Time range, at `offset` of the file, against the first and last event or record. */
@@ -282,8 +282,8 @@ static void check_index_frame(struct thread_check *check)
 
 	check_machine(check);
 	if (index->header.thread_id != check->thread->slot)
-		ATF_FIND(check->diagnostics, INDEX_THREAD, file->path, 12,
-			 "thread %u\tthread %u", check->thread->slot, index->header.thread_id);
+		ATF_FIND(check->diagnostics, INDEX_THREAD, file->path, 12, "thread %u\tthread %u",
+			 check->thread->slot, index->header.thread_id);
 	if (flag != segment->has_detail && file->has_footer)
 		ATF_FIND(check->diagnostics, INDEX_FLAG, file->path, 8,
 			 "has_detail %d\thas_detail %d", segment->has_detail, flag);
@@ -353,8 +353,7 @@ static void compare_with_event(struct thread_check *check, const struct atf_deta
 			 (unsigned long long)record->timestamp);
 	if (!known)
 		return;
-	if ((record->event_type == ATF_DETAIL_TYPE_RETURN &&
-	     event->event_kind == ATF_KIND_CALL) ||
+	if ((record->event_type == ATF_DETAIL_TYPE_RETURN && event->event_kind == ATF_KIND_CALL) ||
 	    (record->event_type == ATF_DETAIL_TYPE_CALL && event->event_kind == ATF_KIND_RETURN))
 		ATF_FIND(check->diagnostics, DETAIL_KIND, file->path, offset + 4,
 			 "a detail of event kind %u\tdetail type %u", event->event_kind,
@@ -467,9 +466,8 @@ static void check_detail_frame(struct thread_check *check, const struct detail_s
 		ATF_FIND(check->diagnostics, DETAIL_CHECKSUM_NONE, file->path,
 			 file->footer_position + 4, "CRC-32 0x%08x\t0, not computed", crc);
 	else if (detail->footer.checksum != crc)
-		ATF_FIND(check->diagnostics, DETAIL_CHECKSUM, file->path,
-			 file->footer_position + 4, "CRC-32 0x%08x of the records\t0x%08x", crc,
-			 detail->footer.checksum);
+		ATF_FIND(check->diagnostics, DETAIL_CHECKSUM, file->path, file->footer_position + 4,
+			 "CRC-32 0x%08x of the records\t0x%08x", crc, detail->footer.checksum);
 	if (detail->footer.bytes_length != size)
 		ATF_FIND(check->diagnostics, DETAIL_BYTES, file->path, file->footer_position + 16,
 			 "%llu bytes\t%llu bytes", (unsigned long long)size,
@@ -484,10 +482,10 @@ static void check_detail_frame(struct thread_check *check, const struct detail_s
 			 "%llu records\tthe footer counts %llu", (unsigned long long)sums->count,
 			 (unsigned long long)detail->footer.event_count);
 	if (sums->count)
-		check_range(check, ATF_FINDING_DETAIL_TIME_RANGE, file, file->footer_position + 24,
-			    (uint64_t[]){ detail->footer.time_start_ns,
-					  detail->footer.time_end_ns },
-			    sums->times);
+		check_range(
+			check, ATF_FINDING_DETAIL_TIME_RANGE, file, file->footer_position + 24,
+			(uint64_t[]){ detail->footer.time_start_ns, detail->footer.time_end_ns },
+			sums->times);
 	if (detail->header.event_count && sums->linked[0] <= sums->linked[1] &&
 	    (detail->header.index_seq_start != sums->linked[0] ||
 	     detail->header.index_seq_end != sums->linked[1]))

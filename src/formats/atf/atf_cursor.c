@@ -32,7 +32,7 @@ struct atf_cursor {
 	struct atf_segment *detail_segment;
 	struct atf_detail_place detail_place;
 	size_t batch_limit;
-	size_t batch_events; /* of the next batch */
+	size_t batch_events;	    /* of the next batch */
 	struct sonde_event *events; /* batch_limit of them, made for the first batch */
 };
 
@@ -97,41 +97,56 @@ enum sonde_status atf_process_function(struct atf_process *process,
 	return status;
 }
 
-/* Two u32 members that stand side by side in memory, as one store. */
-static uint64_t pair(uint32_t first, uint32_t second)
-{
-	if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
-		return (uint64_t)second << 32 | first;
-	return (uint64_t)first << 32 | second;
-}
+/*
+ * The second half of an event: thread, kind, depth and detail of the file become depth, kind,
+ * detail and extra of the model, where kind is followed by flags and a reserved member, all 0.
+ */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+typedef uint32_t four_words __attribute__((vector_size(16)));
 
-/* `kind` with flags and the reserved member 0, as they stand in struct sonde_event. */
-static uint32_t kind_word(uint32_t kind)
-{
-	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? kind : kind << 24;
-}
-
-static void put_word(struct sonde_event *event, size_t number, uint64_t word)
-{
-	memcpy((uint8_t *)event + 8 * number, &word, sizeof(word));
-}
-
-_Static_assert(sizeof(struct sonde_event) == ATF_EVENT_SIZE && offsetof(struct sonde_event, track) == 8 &&
-		       offsetof(struct sonde_event, depth) == 16 &&
+_Static_assert(offsetof(struct sonde_event, depth) == 16 &&
 		       offsetof(struct sonde_event, kind) == 20 &&
-		       offsetof(struct sonde_event, detail) == 24,
-	       "decode_events() writes events as four words");
+		       offsetof(struct sonde_event, detail) == 24 &&
+		       offsetof(struct sonde_event, extra) == 28,
+	       "put_second_half() writes four words at once");
+
+static inline void put_second_half(struct sonde_event *event, const uint8_t *bytes)
+{
+	four_words words;
+
+	memcpy(&words, bytes + ATF_EVENT_THREAD, sizeof(words));
+#ifdef __clang__
+	words = __builtin_shufflevector(words, words, 2, 1, 3, 3);
+#else
+	words = __builtin_shuffle(words, (four_words){ 2, 1, 3, 3 });
+#endif
+	words &= (four_words){ UINT32_MAX, UINT32_MAX, UINT32_MAX, 0 };
+	memcpy((uint8_t *)event + offsetof(struct sonde_event, depth), &words, sizeof(words));
+}
+#else
+static inline void put_second_half(struct sonde_event *event, const uint8_t *bytes)
+{
+	event->depth = sonde_load_u32le(bytes + ATF_EVENT_DEPTH);
+	event->kind = (uint8_t)sonde_load_u32le(bytes + ATF_EVENT_KIND);
+	event->flags = 0;
+	event->reserved = 0;
+	event->detail = sonde_load_u32le(bytes + ATF_EVENT_DETAIL);
+	event->extra = 0;
+}
+#endif
 
 /* An event of a kind that is not known here keeps its number. */
 static void set_other(struct sonde_event *event, uint32_t kind)
 {
 	event->kind = SONDE_EVENT_OTHER;
+	event->flags = 0;
+	event->reserved = 0;
 	event->extra = kind;
 }
 
 /*
- * Turns `count` index events into events of the model. It runs once an event, so an event is
- * four loads, a look-up and four stores.
+ * Turns `count` index events into events of the model. It runs once an event: four loads, a
+ * look-up and four stores.
  */
 static enum sonde_status decode_events(struct atf_cursor *cursor, const uint8_t *bytes,
 				       size_t count, struct sonde_error *err)
@@ -144,23 +159,25 @@ static enum sonde_status decode_events(struct atf_cursor *cursor, const uint8_t 
 	for (struct sonde_event *event = cursor->events, *end = event + count; event < end;
 	     event++, bytes += ATF_EVENT_SIZE) {
 		uint64_t key = sonde_load_u64le(bytes + ATF_EVENT_FUNCTION);
-		uint32_t kind = (uint32_t)(sonde_load_u64le(bytes + ATF_EVENT_THREAD) >> 32);
-		uint64_t depth_detail = sonde_load_u64le(bytes + ATF_EVENT_DEPTH);
-		uint32_t function = sonde_key_view_find(&functions, key);
+		uint32_t kind = sonde_load_u32le(bytes + ATF_EVENT_KIND);
+		uint32_t function = sonde_key_view_find(functions, key);
 
 		__builtin_prefetch(bytes + FETCH_AHEAD);
 		if (__builtin_expect(function == SONDE_NONE, 0)) {
-			status = atf_process_function(process,
-						      cursor->base.recording->definitions, key,
-						      &function, err);
+			/* another variable, so that `function` can stay in a register */
+			uint32_t added;
+
+			status = atf_process_function(process, cursor->base.recording->definitions,
+						      key, &added, err);
 			if (status < 0)
 				return status;
+			function = added;
 			functions = sonde_key_map_view(&process->functions);
 		}
-		put_word(event, 0, sonde_load_u64le(bytes + ATF_EVENT_TIME));
-		put_word(event, 1, pair(track, function));
-		put_word(event, 2, pair((uint32_t)depth_detail, kind_word(kind)));
-		put_word(event, 3, pair((uint32_t)(depth_detail >> 32), 0));
+		event->time_ns = sonde_load_u64le(bytes + ATF_EVENT_TIME);
+		event->track = track;
+		event->function = function;
+		put_second_half(event, bytes);
 		if (__builtin_expect(kind - ATF_KIND_CALL > ATF_KIND_EXCEPTION - ATF_KIND_CALL, 0))
 			set_other(event, kind);
 	}

@@ -40,8 +40,8 @@
 	  "it is shown by its number")                                                             \
 	X(SYMBOL_DUPLICATE, "atf-symbol-duplicate", WARNING, "a function has two symbols",         \
 	  "the first one is taken")                                                                \
-	X(SYMBOL_MODULE, "atf-symbol-module", WARNING, "a symbol names a module that is not listed", \
-	  "the symbol is kept without a module")                                                   \
+	X(SYMBOL_MODULE, "atf-symbol-module", WARNING,                                             \
+	  "a symbol names a module that is not listed", "the symbol is kept without a module")     \
 	/* index.atf as a file */                                                                  \
 	X(INDEX_MISSING, "atf-index-missing", ERROR, "a thread folder without index.atf",          \
 	  ATF_ADVICE_REFUSED)                                                                      \
@@ -71,7 +71,8 @@
 	X(INDEX_TRAILING, "atf-index-trailing", WARNING, "bytes after the footer of index.atf",    \
 	  ATF_ADVICE_RECOVER)                                                                      \
 	X(INDEX_PLACEHOLDER, "atf-index-placeholder", WARNING,                                     \
-	  "the header of index.atf was never finalised", "the footer decides; " ATF_ADVICE_RECOVER) \
+	  "the header of index.atf was never finalised",                                           \
+	  "the footer decides; " ATF_ADVICE_RECOVER)                                               \
 	X(INDEX_COUNT, "atf-index-count", ERROR, "the event counts of index.atf disagree",         \
 	  ATF_ADVICE_RECOVER)                                                                      \
 	X(INDEX_BYTES, "atf-index-bytes", WARNING,                                                 \
@@ -104,7 +105,8 @@
 	  "usual where a program exits or dies inside them")                                       \
 	/* detail.atf as a file */                                                                 \
 	X(DETAIL_MISSING, "atf-detail-missing", ERROR,                                             \
-	  "events link to details, but there is no detail.atf", "copy the file back if you have it") \
+	  "events link to details, but there is no detail.atf",                                    \
+	  "copy the file back if you have it")                                                     \
 	X(DETAIL_UNREADABLE, "atf-detail-unreadable", ERROR, "detail.atf cannot be read",          \
 	  "the events are read without details")                                                   \
 	X(DETAIL_EMPTY, "atf-detail-empty", ERROR, "detail.atf is empty", ATF_ADVICE_RECOVER)      \
@@ -122,8 +124,8 @@
 	  "detail.atf was never finished: it has no footer", ATF_ADVICE_RECOVER)                   \
 	X(DETAIL_FOOTER_CUT, "atf-detail-footer-cut", ERROR, "the footer of detail.atf is cut",    \
 	  ATF_ADVICE_RECOVER)                                                                      \
-	X(DETAIL_RECORD_CUT, "atf-detail-record-cut", ERROR, "the last record of detail.atf is cut", \
-	  "it is dropped; " ATF_ADVICE_RECOVER)                                                    \
+	X(DETAIL_RECORD_CUT, "atf-detail-record-cut", ERROR,                                       \
+	  "the last record of detail.atf is cut", "it is dropped; " ATF_ADVICE_RECOVER)            \
 	X(DETAIL_ZEROS, "atf-detail-zeros", ERROR, "detail.atf ends in zeros that are no records", \
 	  "they are dropped; " ATF_ADVICE_RECOVER)                                                 \
 	X(DETAIL_LENGTH, "atf-detail-length", ERROR, "a detail record has an impossible length",   \
@@ -131,7 +133,8 @@
 	X(DETAIL_TRAILING, "atf-detail-trailing", WARNING, "bytes after the footer of detail.atf", \
 	  ATF_ADVICE_RECOVER)                                                                      \
 	X(DETAIL_PLACEHOLDER, "atf-detail-placeholder", WARNING,                                   \
-	  "the header of detail.atf was never finalised", "the footer decides; " ATF_ADVICE_RECOVER) \
+	  "the header of detail.atf was never finalised",                                          \
+	  "the footer decides; " ATF_ADVICE_RECOVER)                                               \
 	X(DETAIL_COUNT, "atf-detail-count", ERROR, "the record counts of detail.atf disagree",     \
 	  ATF_ADVICE_RECOVER)                                                                      \
 	X(DETAIL_BYTES, "atf-detail-bytes", WARNING,                                               \
@@ -144,14 +147,16 @@
 	  "the checksum of detail.atf is wrong: records were changed", ATF_ADVICE_RECORD)          \
 	X(DETAIL_CHECKSUM_NONE, "atf-detail-checksum-none", NOTE, "detail.atf has no checksum",    \
 	  "sonde convert writes one")                                                              \
-	X(DETAIL_THREAD, "atf-detail-thread", WARNING, "detail.atf or a record names another thread", \
-	  "the folder decides")                                                                    \
+	X(DETAIL_THREAD, "atf-detail-thread", WARNING,                                             \
+	  "detail.atf or a record names another thread", "the folder decides")                     \
 	X(DETAIL_MACHINE, "atf-detail-machine", WARNING,                                           \
-	  "arch or os of detail.atf differs from index.atf", "registers may be shown under wrong names") \
+	  "arch or os of detail.atf differs from index.atf",                                       \
+	  "registers may be shown under wrong names")                                              \
 	X(DETAIL_TYPE, "atf-detail-type", NOTE, "a detail record is of an unknown type",           \
 	  "its bytes are kept as they are")                                                        \
 	X(DETAIL_PAYLOAD, "atf-detail-payload", ERROR,                                             \
-	  "a detail record is too short for its registers and stack", "its bytes are kept as they are") \
+	  "a detail record is too short for its registers and stack",                              \
+	  "its bytes are kept as they are")                                                        \
 	X(DETAIL_FUNCTION, "atf-detail-function", WARNING,                                         \
 	  "a detail record names another function than its event", ATF_ADVICE_READ)                \
 	X(DETAIL_TIME, "atf-detail-time", WARNING,                                                 \
@@ -160,13 +165,13 @@
 	  "a detail record is of another kind than its event", ATF_ADVICE_READ)                    \
 	/* links */                                                                                \
 	X(LINK_FORWARD, "atf-link-forward", ERROR,                                                 \
-	  "an event links to a detail that does not link back", "sonde recover mends the link") \
+	  "an event links to a detail that does not link back", "sonde recover mends the link")    \
 	X(LINK_BACKWARD, "atf-link-backward", ERROR,                                               \
-	  "a detail links to an event that does not link to it", "sonde recover mends the link") \
+	  "a detail links to an event that does not link to it", "sonde recover mends the link")   \
 	X(LINK_PAST_DETAILS, "atf-link-past-details", ERROR,                                       \
 	  "an event links past the last detail", "the event is kept without detail")               \
-	X(LINK_PAST_EVENTS, "atf-link-past-events", WARNING,                                       \
-	  "a detail outlived its event", "sonde recover keeps it, unlinked")                       \
+	X(LINK_PAST_EVENTS, "atf-link-past-events", WARNING, "a detail outlived its event",        \
+	  "sonde recover keeps it, unlinked")                                                      \
 	X(DETAIL_UNLINKED, "atf-detail-unlinked", NOTE, "details belong to no event",              \
 	  "their events did not survive a crash")
 
@@ -174,8 +179,9 @@ enum atf_finding {
 #define X(name, id, severity, title, advice) ATF_FINDING_##name,
 	ATF_FINDING_LIST(X)
 #undef X
-	ATF_FINDING_COUNT
 };
+
+#define ATF_FINDING_COUNT (ATF_FINDING_DETAIL_UNLINKED + 1)
 
 extern const struct sonde_finding_type atf_finding_types[ATF_FINDING_COUNT];
 

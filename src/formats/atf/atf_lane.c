@@ -169,8 +169,8 @@ static void locate_section(struct atf_file *file, const struct file_kind *kind,
 
 	file->begin = events_offset;
 	if (events_offset < ATF_HEADER_SIZE || events_offset > size) {
-		sonde_diagnostics_add(diagnostics, &atf_finding_types[kind->bad_offset],
-				      file->path, 0, "events_offset from 64 to %llu\t%llu",
+		sonde_diagnostics_add(diagnostics, &atf_finding_types[kind->bad_offset], file->path,
+				      0, "events_offset from 64 to %llu\t%llu",
 				      (unsigned long long)size, (unsigned long long)events_offset);
 		file->begin = ATF_HEADER_SIZE;
 	}
@@ -300,8 +300,8 @@ enum sonde_status atf_index_open(struct atf_index *index, const char *path,
 		return refuse(file, ATF_FINDING_INDEX_EVENT_SIZE, SONDE_UNSUPPORTED, 24,
 			      diagnostics, err, "32 bytes", found);
 	}
-	locate_section(file, &index_kind, index->header.events_offset,
-		       index->header.footer_offset, diagnostics);
+	locate_section(file, &index_kind, index->header.events_offset, index->header.footer_offset,
+		       diagnostics);
 	if (file->has_footer) {
 		atf_index_footer_decode(&index->footer, file->map.data + file->footer_position);
 		count_finished(index, diagnostics);
@@ -428,7 +428,7 @@ static enum sonde_status count_unfinished_details(struct atf_detail *detail,
 {
 	struct atf_file *file = &detail->file;
 	enum sonde_status status;
-	uint64_t stop, left;
+	uint64_t stop = file->end, left;
 
 	status = walk(detail, &detail->count, &stop, err);
 	if (status < 0)
@@ -457,8 +457,7 @@ static enum sonde_status count_unfinished_details(struct atf_detail *detail,
 		if (left >= 4)
 			ATF_FIND(diagnostics, DETAIL_RECORD_CUT, file->path, stop,
 				 "a record of %u bytes\t%llu bytes",
-				 sonde_load_u32le(file->map.data + stop),
-				 (unsigned long long)left);
+				 sonde_load_u32le(file->map.data + stop), (unsigned long long)left);
 		else
 			ATF_FIND(diagnostics, DETAIL_RECORD_CUT, file->path, stop,
 				 "a record\t%llu bytes", (unsigned long long)left);
@@ -474,7 +473,7 @@ static enum sonde_status count_salvaged_details(struct atf_detail *detail,
 						struct sonde_error *err)
 {
 	struct atf_file *file = &detail->file;
-	uint64_t promised = detail->count, stop;
+	uint64_t promised = detail->count, stop = file->end;
 	enum sonde_status status = walk(detail, &detail->count, &stop, err);
 
 	if (status < 0)
@@ -488,8 +487,7 @@ static enum sonde_status count_salvaged_details(struct atf_detail *detail,
 }
 
 /* The count of a file with a footer, as far as the bytes have room for it. */
-static void count_finished_details(struct atf_detail *detail,
-				   struct sonde_diagnostics *diagnostics)
+static void count_finished_details(struct atf_detail *detail, struct sonde_diagnostics *diagnostics)
 {
 	const struct atf_file *file = &detail->file;
 	uint64_t room = (file->end - file->begin) / ATF_DETAIL_RECORD_SIZE;

@@ -28,7 +28,7 @@ struct manifest_reader {
 
 enum field_type {
 	FIELD_NUMBER,
-	FIELD_TEXT,    /* value: string id */
+	FIELD_TEXT, /* value: string id */
 	FIELD_BOOL,
 	FIELD_HEX,     /* "0x1f" or a number */
 	FIELD_OBJECTS, /* an array of objects, each read by `each` */
@@ -231,13 +231,21 @@ enum sonde_status atf_extras_define(const struct atf_extras *extras,
 			.value = extras->items[i].value,
 		};
 
-		status = sonde_definitions_add_attribute(definitions, &attribute,
-							 &(uint32_t){ 0 }, err);
+		status = sonde_definitions_add_attribute(definitions, &attribute, &(uint32_t){ 0 },
+							 err);
 	}
 	return status;
 }
 
-enum { THREAD_ID, THREAD_HAS_DETAIL, THREAD_NAME, THREAD_OS_ID, THREAD_DROPPED, THREAD_HEAD, THREAD_TAIL };
+enum {
+	THREAD_ID,
+	THREAD_HAS_DETAIL,
+	THREAD_NAME,
+	THREAD_OS_ID,
+	THREAD_DROPPED,
+	THREAD_HEAD,
+	THREAD_TAIL
+};
 
 static const struct field thread_fields[] = {
 	[THREAD_ID] = { .name = "id", .type = FIELD_NUMBER },
@@ -325,8 +333,8 @@ static enum sonde_status read_module(struct manifest_reader *reader, struct sond
 	if (status == SONDE_OK && !sonde_key_map_add(&reader->modules, module.key, id))
 		status = sonde_fail_nomem(err);
 	if (status == SONDE_OK)
-		status = atf_extras_define(&object.extras, reader->definitions,
-					   SONDE_OWNER_MODULE, id, err);
+		status = atf_extras_define(&object.extras, reader->definitions, SONDE_OWNER_MODULE,
+					   id, err);
 done:
 	sonde_vec_release(&object.extras);
 	return status;
@@ -479,8 +487,8 @@ static void take_top(struct manifest_reader *reader, struct object *object)
 	const char *version = sonde_definitions_string(
 		reader->definitions, (uint32_t)object_get(object, TOP_VERSION, 0));
 
-	manifest->has_times =
-		object_has(object, TOP_TIME_START) && object_has(object, TOP_TIME_END);
+	manifest->has_times = object_has(object, TOP_TIME_START) &&
+			      object_has(object, TOP_TIME_END);
 	manifest->time_start_ns = object->value[TOP_TIME_START];
 	manifest->time_end_ns = object->value[TOP_TIME_END];
 	manifest->has_clock = object_has(object, TOP_CLOCK);
@@ -550,8 +558,8 @@ static enum sonde_status read_text(struct manifest_reader *reader,
 	sonde_json_reader_init(&reader->json, (const char *)file->data, file->size, NULL, NULL);
 	status = read_document(reader, &top, &reason);
 	if (is_text_fault(status)) {
-		ATF_FIND(reader->diagnostics, MANIFEST_JSON, reader->manifest->path,
-			 reason.offset, "JSON\t%s", reason.message);
+		ATF_FIND(reader->diagnostics, MANIFEST_JSON, reader->manifest->path, reason.offset,
+			 "JSON\t%s", reason.message);
 		status = SONDE_OK;
 	}
 	if (status == SONDE_OK) {
@@ -573,8 +581,7 @@ enum sonde_status atf_manifest_read(struct atf_manifest *manifest, const char *f
 				    bool threads_only, uint32_t process,
 				    struct sonde_definitions *definitions,
 				    struct sonde_key_map *functions,
-				    struct sonde_diagnostics *diagnostics,
-				    struct sonde_error *err)
+				    struct sonde_diagnostics *diagnostics, struct sonde_error *err)
 {
 	struct manifest_reader reader = {
 		.manifest = manifest,

@@ -33,8 +33,8 @@ struct atf_extras {
 struct atf_manifest_thread {
 	uint32_t id;
 	bool has_detail;
-	uint32_t name;		 /* string id */
-	uint64_t os_id;		 /* UINT64_MAX: unknown */
+	uint32_t name;	/* string id */
+	uint64_t os_id; /* UINT64_MAX: unknown */
 	uint64_t dropped_events;
 	uint64_t synthetic_head; /* so many events at the start, and at the end, are synthetic */
 	uint64_t synthetic_tail;
@@ -71,8 +71,7 @@ enum sonde_status atf_manifest_read(struct atf_manifest *manifest, const char *f
 				    bool threads_only, uint32_t process,
 				    struct sonde_definitions *definitions,
 				    struct sonde_key_map *functions,
-				    struct sonde_diagnostics *diagnostics,
-				    struct sonde_error *err);
+				    struct sonde_diagnostics *diagnostics, struct sonde_error *err);
 void atf_manifest_release(struct atf_manifest *manifest);
 
 /* Makes the unknown keys beside a definition its attributes. */

@@ -63,8 +63,7 @@ static void write_attributes(struct manifest_writer *manifest, enum sonde_owner 
 	for (; low < manifest->attribute_count && manifest->attributes[low].key == key; low++) {
 		const struct sonde_attribute *attribute = sonde_definitions_attribute(
 			manifest->definitions, (uint32_t)manifest->attributes[low].number);
-		const char *name =
-			sonde_definitions_string(manifest->definitions, attribute->name);
+		const char *name = sonde_definitions_string(manifest->definitions, attribute->name);
 
 		if (atf_manifest_has_key(owner, name))
 			continue; /* counted as lost when the writing began */
@@ -140,8 +139,7 @@ static void write_times(struct manifest_writer *manifest, uint32_t process)
 
 static void write_clock(struct manifest_writer *manifest, uint32_t clock_id)
 {
-	const struct sonde_clock *clock =
-		sonde_definitions_clock(manifest->definitions, clock_id);
+	const struct sonde_clock *clock = sonde_definitions_clock(manifest->definitions, clock_id);
 	uint32_t count = sonde_definitions_anchor_count(manifest->definitions);
 	struct sonde_json_writer *json = &manifest->json;
 	bool open = false;

@@ -22,9 +22,9 @@ struct recovery {
 	struct sonde_diagnostics *diagnostics;
 	/* the thread at hand */
 	struct sonde_cursor *cursor;
-	uint8_t *carried;	    /* a bit per detail: it went along with an event */
-	uint64_t next_detail;	    /* details before it were looked at for claims */
-	uint64_t claim;		    /* the detail that claims `claimed_event` */
+	uint8_t *carried;     /* a bit per detail: it went along with an event */
+	uint64_t next_detail; /* details before it were looked at for claims */
+	uint64_t claim;	      /* the detail that claims `claimed_event` */
 	uint64_t claimed_event;
 	struct sonde_event *events; /* a batch with mended links */
 	size_t events_capacity;

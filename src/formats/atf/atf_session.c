@@ -183,8 +183,8 @@ static enum sonde_status open_detail(struct opener *opener, struct atf_segment *
 	if (!path)
 		return sonde_fail_nomem(err);
 	if (sonde_path_kind(path) != SONDE_PATH_ABSENT) {
-		status = atf_detail_open(&segment->detail, path,
-					 opener->session->salvages, opener->diagnostics, err);
+		status = atf_detail_open(&segment->detail, path, opener->session->salvages,
+					 opener->diagnostics, err);
 		segment->has_detail = status == SONDE_OK;
 		if (status < 0)
 			atf_detail_release(&segment->detail);
@@ -256,8 +256,8 @@ static enum sonde_status append_segment(struct atf_thread *thread, struct atf_se
 
 /* Opens one thread folder into its track; a refused one is counted and passed over. */
 static enum sonde_status open_thread(struct opener *opener, struct atf_process *process,
-				     size_t first_thread, const char *folder, const char *index_name,
-				     uint32_t slot, struct sonde_error *err)
+				     size_t first_thread, const char *folder,
+				     const char *index_name, uint32_t slot, struct sonde_error *err)
 {
 	struct atf_segment segment = { .part = (uint32_t)process->parts.count - 1 };
 	struct atf_thread *thread;
@@ -322,9 +322,8 @@ static enum sonde_status open_threads(struct opener *opener, struct atf_process 
 		free(path);
 		if (status == SONDE_OK && part->manifest.present &&
 		    !atf_manifest_thread(&part->manifest, slot))
-			ATF_FIND(opener->diagnostics, MANIFEST_THREAD_UNLISTED,
-				 part->manifest.path, SONDE_NO_OFFSET,
-				 "thread %u in \"threads\"\tnothing", slot);
+			ATF_FIND(opener->diagnostics, MANIFEST_THREAD_UNLISTED, part->manifest.path,
+				 SONDE_NO_OFFSET, "thread %u in \"threads\"\tnothing", slot);
 	}
 	if (status == SONDE_OK)
 		find_missing_threads(opener, &part->manifest, &slots);
@@ -420,7 +419,8 @@ static enum sonde_status define_process(struct opener *opener, struct atf_proces
 	uint32_t id;
 
 	if (first_thread < opener->session->threads.count)
-		header = opener->session->threads.items[first_thread].segments.items[0].index.header;
+		header =
+			opener->session->threads.items[first_thread].segments.items[0].index.header;
 	definition = (struct sonde_process){
 		.name = manifest->process_name,
 		.os_id = manifest->pid,
@@ -485,8 +485,8 @@ static enum sonde_status define_track(struct opener *opener, struct atf_thread *
 		opener->recording->lanes |= SONDE_LANE_DETAILS;
 	status = sonde_definitions_add_track(opener->definitions, &track, &id, err);
 	if (status == SONDE_OK && entry)
-		status = atf_extras_define(&entry->extras, opener->definitions,
-					   SONDE_OWNER_TRACK, id, err);
+		status = atf_extras_define(&entry->extras, opener->definitions, SONDE_OWNER_TRACK,
+					   id, err);
 	return status;
 }
 
@@ -496,8 +496,7 @@ static enum sonde_status define_all(struct opener *opener, struct atf_process *p
 {
 	enum sonde_status status = define_process(opener, process, first_thread, err);
 
-	for (size_t i = first_thread;
-	     i < opener->session->threads.count && status == SONDE_OK; i++)
+	for (size_t i = first_thread; i < opener->session->threads.count && status == SONDE_OK; i++)
 		status = define_track(opener, &opener->session->threads.items[i], err);
 	return status;
 }
@@ -625,8 +624,7 @@ static enum sonde_status open_only_session(struct opener *opener, const char *pa
 }
 
 /* A file named by the user: a thread's index or detail file, or a manifest. */
-static enum sonde_status open_file(struct opener *opener, const char *path,
-				   struct sonde_error *err)
+static enum sonde_status open_file(struct opener *opener, const char *path, struct sonde_error *err)
 {
 	const char *name = base_name(path);
 	char *folder;

@@ -195,6 +195,22 @@ static enum sonde_status count_lost_attributes(struct atf_writer *writer, struct
 			      "an ATF manifest uses their name for something else", lost, err);
 }
 
+/* The ids that functions bring along, before others are invented. */
+static enum sonde_status note_used_keys(struct atf_writer *writer, uint32_t functions,
+					struct sonde_error *err)
+{
+	for (uint32_t id = 0; id < functions; id++) {
+		const struct sonde_function *function =
+			sonde_definitions_function(writer->definitions, id);
+
+		if (function->has_key &&
+		    sonde_key_map_find(&writer->used_keys, function->key) == UINT32_MAX &&
+		    !sonde_key_map_add(&writer->used_keys, function->key, id))
+			return sonde_fail_nomem(err);
+	}
+	return SONDE_OK;
+}
+
 static enum sonde_status atf_writer_begin(struct sonde_sink *sink,
 					  const struct sonde_definitions *definitions,
 					  struct sonde_error *err)
@@ -209,6 +225,8 @@ static enum sonde_status atf_writer_begin(struct sonde_sink *sink,
 		status = create_process_folders(writer, err);
 	if (status == SONDE_OK)
 		status = assign_slots(writer, err);
+	if (status == SONDE_OK)
+		status = note_used_keys(writer, functions, err);
 	if (status == SONDE_OK && functions)
 		status = extend_keys(writer, functions - 1, err);
 	return status;
@@ -239,8 +257,7 @@ static enum sonde_status create_part_folder(struct atf_writer *writer, const cha
 }
 
 static enum sonde_status open_lane(struct sonde_output *output, const char *folder,
-				   const char *name, const uint8_t *header,
-				   struct sonde_error *err)
+				   const char *name, const uint8_t *header, struct sonde_error *err)
 {
 	char *path = sonde_path_join(folder, name);
 	enum sonde_status status;
@@ -255,8 +272,7 @@ static enum sonde_status open_lane(struct sonde_output *output, const char *fold
 }
 
 /* Opens index.atf of a part under its placeholder header. */
-static enum sonde_status open_part_files(struct atf_writer *writer,
-					 struct atf_track_writer *track,
+static enum sonde_status open_part_files(struct atf_writer *writer, struct atf_track_writer *track,
 					 struct atf_part_writer *part, struct sonde_error *err)
 {
 	const struct sonde_process *process =
@@ -426,9 +442,10 @@ static enum sonde_status carry_detail(struct atf_writer *writer, struct atf_trac
 	if (status == SONDE_END)
 		return SONDE_OK;
 	if (status == SONDE_CORRUPT || status == SONDE_TRUNCATED || status == SONDE_ARGUMENT)
-		return sonde_loss_add(writer->loss, "details",
-				      "the source links to details it does not have, or that are damaged",
-				      1, err);
+		return sonde_loss_add(
+			writer->loss, "details",
+			"the source links to details it does not have, or that are damaged", 1,
+			err);
 	if (status < 0)
 		return status;
 	*detail_seq = (uint32_t)part->detail_footer.event_count;
@@ -618,8 +635,7 @@ static enum sonde_status write_chunk(struct atf_writer *writer, struct atf_track
 }
 
 static enum sonde_status atf_writer_events(struct sonde_sink *sink, uint32_t track_id,
-					   const struct sonde_batch *batch,
-					   struct sonde_error *err)
+					   const struct sonde_batch *batch, struct sonde_error *err)
 {
 	struct atf_writer *writer = atf_writer_of(sink);
 	struct atf_track_writer *track = &writer->tracks[track_id];

@@ -39,8 +39,8 @@ struct atf_writer {
 	size_t process_count;
 	struct atf_track_writer *tracks; /* per track */
 	size_t track_count;
-	pthread_mutex_t lock;	  /* over the two below while tracks are written */
-	struct sonde_table keys;  /* function id -> function_id of the file */
+	pthread_mutex_t lock;	 /* over the two below while tracks are written */
+	struct sonde_table keys; /* function id -> function_id of the file */
 	struct sonde_key_map used_keys;
 };
 
@@ -67,7 +67,7 @@ uint32_t atf_module_key(const struct sonde_definitions *definitions,
 			const struct sonde_module *module);
 
 /* Writes manifest.json into the folder of part `part` (from 0) of a process. */
-enum sonde_status atf_manifest_write(struct atf_writer *writer, uint32_t process,
-				     uint32_t part, const char *folder, struct sonde_error *err);
+enum sonde_status atf_manifest_write(struct atf_writer *writer, uint32_t process, uint32_t part,
+				     const char *folder, struct sonde_error *err);
 
 #endif

@@ -63,11 +63,13 @@ static enum sonde_status refuse_failed(const struct sonde_output *output, struct
 	return SONDE_IO;
 }
 
-static enum sonde_status write_through(struct sonde_output *output, uint64_t offset,
-				       const uint8_t *data, size_t size, struct sonde_error *err)
+static enum sonde_status write_at(struct sonde_output *output, uint64_t offset, const void *data,
+				  size_t size, struct sonde_error *err)
 {
+	const uint8_t *bytes = data;
+
 	while (size) {
-		ssize_t count = write(output->fd, data, size);
+		ssize_t count = pwrite(output->fd, bytes, size, (off_t)offset);
 
 		if (count < 0 && errno == EINTR)
 			continue;
@@ -76,7 +78,7 @@ static enum sonde_status write_through(struct sonde_output *output, uint64_t off
 				errno = ENOSPC;
 			return fail_at(output, offset, "cannot be written", err);
 		}
-		data += count;
+		bytes += count;
 		size -= (size_t)count;
 		offset += (uint64_t)count;
 	}
@@ -88,7 +90,7 @@ static enum sonde_status flush(struct sonde_output *output, struct sonde_error *
 	size_t used = output->used;
 
 	output->used = 0;
-	return write_through(output, output->written - used, output->data, used, err);
+	return write_at(output, output->written - used, output->data, used, err);
 }
 
 enum sonde_status sonde_output_write(struct sonde_output *output, const void *data, size_t size,
@@ -104,7 +106,7 @@ enum sonde_status sonde_output_write(struct sonde_output *output, const void *da
 			return status;
 	}
 	if (size >= BUFFER_SIZE) {
-		status = write_through(output, output->written, data, size, err);
+		status = write_at(output, output->written, data, size, err);
 		if (status < 0)
 			return status;
 	} else if (size) {
@@ -118,7 +120,6 @@ enum sonde_status sonde_output_write(struct sonde_output *output, const void *da
 enum sonde_status sonde_output_patch(struct sonde_output *output, uint64_t offset, const void *data,
 				     size_t size, struct sonde_error *err)
 {
-	const uint8_t *bytes = data;
 	enum sonde_status status;
 
 	if (output->failed)
@@ -129,21 +130,7 @@ enum sonde_status sonde_output_patch(struct sonde_output *output, uint64_t offse
 		return SONDE_ARGUMENT;
 	}
 	status = flush(output, err);
-	while (status >= 0 && size) {
-		ssize_t count = pwrite(output->fd, bytes, size, (off_t)offset);
-
-		if (count < 0 && errno == EINTR)
-			continue;
-		if (count <= 0) {
-			if (!count)
-				errno = ENOSPC;
-			return fail_at(output, offset, "cannot be written", err);
-		}
-		bytes += count;
-		size -= (size_t)count;
-		offset += (uint64_t)count;
-	}
-	return status;
+	return status < 0 ? status : write_at(output, offset, data, size, err);
 }
 
 enum sonde_status sonde_output_close(struct sonde_output *output, struct sonde_error *err)

@@ -81,8 +81,7 @@ static void hint_for(struct cli *cli, const struct sonde_error *err)
 
 	if (err->status == SONDE_CORRUPT || err->status == SONDE_TRUNCATED ||
 	    (err->status == SONDE_FORMAT && has_place))
-		cli_hint(cli, "'sonde check' tells all that is wrong, 'sonde recover' saves what "
-			      "is left");
+		cli_hint(cli, "'sonde check' tells all that is wrong");
 	else if (err->status == SONDE_FORMAT)
 		cli_hint(cli, "'sonde formats' lists what is read; --format NAME takes one by "
 			      "force");

@@ -55,12 +55,12 @@ static inline void session_write_index(const char *name, uint32_t thread)
 {
 	uint8_t bytes[ATF_HEADER_SIZE + 4 * ATF_EVENT_SIZE + ATF_FOOTER_SIZE];
 	struct atf_index_header header = {
-		.endian = 1,
-		.version = 1,
-		.arch = 1,
-		.os = 4,
-		.flags = 1,
-		.thread_id = thread,
+		.identity = { .endian = 1,
+			      .version = 1,
+			      .arch = 1,
+			      .os = 4,
+			      .flags = 1,
+			      .thread_id = thread },
 		.clock_type = 3,
 		.event_size = ATF_EVENT_SIZE,
 		.event_count = 4,
@@ -100,11 +100,7 @@ static inline void session_write_detail(const char *name, uint32_t thread)
 	enum { RECORD = ATF_DETAIL_RECORD_SIZE + ATF_PAYLOAD_SIZE };
 	uint8_t bytes[ATF_HEADER_SIZE + 2 * RECORD + ATF_FOOTER_SIZE] = { 0 };
 	struct atf_detail_header header = {
-		.endian = 1,
-		.version = 1,
-		.arch = 1,
-		.os = 4,
-		.thread_id = thread,
+		.identity = { .endian = 1, .version = 1, .arch = 1, .os = 4, .thread_id = thread },
 		.events_offset = 64,
 		.event_count = 2,
 		.bytes_length = (uint64_t)2 * RECORD,

@@ -167,9 +167,9 @@ static void check_event_fields(struct thread_check *check, const struct atf_inde
 		ATF_FIND(check->diagnostics, EVENT_TIME, path, offset, "%llu ns or later\t%llu ns",
 			 (unsigned long long)check->last_time_ns,
 			 (unsigned long long)event->timestamp_ns);
-	if (event->thread_id != check->segment->index.header.thread_id)
+	if (event->thread_id != check->segment->index.header.identity.thread_id)
 		ATF_FIND(check->diagnostics, EVENT_THREAD, path, offset + ATF_EVENT_THREAD,
-			 "thread %u\tthread %u", check->segment->index.header.thread_id,
+			 "thread %u\tthread %u", check->segment->index.header.identity.thread_id,
 			 event->thread_id);
 	check->last_time_ns = event->timestamp_ns;
 	if (event->timestamp_ns < check->time_min_ns)
@@ -243,19 +243,20 @@ static void check_machine(struct thread_check *check)
 	const struct atf_index_header *header = &check->segment->index.header;
 	const struct atf_index_header *reference = &check->reference;
 
-	if (header->arch < 1 || header->arch > SONDE_ARCH_ARM64 || header->os < 1 ||
-	    header->os > SONDE_OS_WINDOWS || header->clock_type < 1 ||
-	    header->clock_type > SONDE_CLOCK_BOOTTIME)
+	if (header->identity.arch < 1 || header->identity.arch > SONDE_ARCH_ARM64 ||
+	    header->identity.os < 1 || header->identity.os > SONDE_OS_WINDOWS ||
+	    header->clock_type < 1 || header->clock_type > SONDE_CLOCK_BOOTTIME)
 		ATF_FIND(check->diagnostics, INDEX_MACHINE, check->segment->index.file.path, 6,
-			 "arch 1-2, os 1-5, clock 1-3\tarch %u, os %u, clock %u", header->arch,
-			 header->os, header->clock_type);
-	else if (header->arch != reference->arch || header->os != reference->os ||
+			 "arch 1-2, os 1-5, clock 1-3\tarch %u, os %u, clock %u",
+			 header->identity.arch, header->identity.os, header->clock_type);
+	else if (header->identity.arch != reference->identity.arch ||
+		 header->identity.os != reference->identity.os ||
 		 header->clock_type != reference->clock_type)
 		ATF_FIND(
 			check->diagnostics, INDEX_MACHINE, check->segment->index.file.path, 6,
 			"arch %u, os %u, clock %u as in the first thread\tarch %u, os %u, clock %u",
-			reference->arch, reference->os, reference->clock_type, header->arch,
-			header->os, header->clock_type);
+			reference->identity.arch, reference->identity.os, reference->clock_type,
+			header->identity.arch, header->identity.os, header->clock_type);
 }
 
 /* Time range, at `offset` of the file, against the first and last event or record. */
@@ -277,13 +278,13 @@ static void check_index_frame(struct thread_check *check)
 	const struct atf_segment *segment = check->segment;
 	const struct atf_index *index = &segment->index;
 	const struct atf_file *file = &index->file;
-	bool flag = index->header.flags & ATF_FLAG_HAS_DETAIL;
+	bool flag = index->header.identity.flags & ATF_FLAG_HAS_DETAIL;
 	uint64_t times[2] = { 0, 0 };
 
 	check_machine(check);
-	if (index->header.thread_id != check->thread->slot)
+	if (index->header.identity.thread_id != check->thread->slot)
 		ATF_FIND(check->diagnostics, INDEX_THREAD, file->path, 12, "thread %u\tthread %u",
-			 check->thread->slot, index->header.thread_id);
+			 check->thread->slot, index->header.identity.thread_id);
 	if (flag != segment->has_detail && file->has_footer)
 		ATF_FIND(check->diagnostics, INDEX_FLAG, file->path, 8,
 			 "has_detail %d\thas_detail %d", segment->has_detail, flag);
@@ -404,9 +405,9 @@ static void check_record(struct thread_check *check, const struct atf_detail_rec
 {
 	const char *path = check->segment->detail.file.path;
 
-	if (record->thread_id != check->segment->detail.header.thread_id)
+	if (record->thread_id != check->segment->detail.header.identity.thread_id)
 		ATF_FIND(check->diagnostics, DETAIL_THREAD, path, offset + 12,
-			 "thread %u\tthread %u", check->segment->detail.header.thread_id,
+			 "thread %u\tthread %u", check->segment->detail.header.identity.thread_id,
 			 record->thread_id);
 	if (record->event_type == ATF_DETAIL_TYPE_CALL ||
 	    record->event_type == ATF_DETAIL_TYPE_RETURN)
@@ -505,14 +506,16 @@ static enum sonde_status check_details(struct thread_check *check, struct sonde_
 
 	if (!segment->has_detail)
 		return SONDE_OK;
-	if (detail->header.thread_id != check->thread->slot)
+	if (detail->header.identity.thread_id != check->thread->slot)
 		ATF_FIND(check->diagnostics, DETAIL_THREAD, detail->file.path, 12,
-			 "thread %u\tthread %u", check->thread->slot, detail->header.thread_id);
-	if (detail->header.arch != segment->index.header.arch ||
-	    detail->header.os != segment->index.header.os)
+			 "thread %u\tthread %u", check->thread->slot,
+			 detail->header.identity.thread_id);
+	if (detail->header.identity.arch != segment->index.header.identity.arch ||
+	    detail->header.identity.os != segment->index.header.identity.os)
 		ATF_FIND(check->diagnostics, DETAIL_MACHINE, detail->file.path, 6,
-			 "arch %u, os %u\tarch %u, os %u", segment->index.header.arch,
-			 segment->index.header.os, detail->header.arch, detail->header.os);
+			 "arch %u, os %u\tarch %u, os %u", segment->index.header.identity.arch,
+			 segment->index.header.identity.os, detail->header.identity.arch,
+			 detail->header.identity.os);
 	status = check_records(check, &sums, err);
 	if (status == SONDE_OK && detail->file.has_footer)
 		check_detail_frame(check, &sums);

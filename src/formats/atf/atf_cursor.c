@@ -322,7 +322,7 @@ static bool decode_payload(const struct atf_segment *segment, const uint8_t *pay
 	if (stack_size > size - ATF_PAYLOAD_SIZE)
 		return false;
 	detail->kind = SONDE_DETAIL_REGISTERS;
-	detail->registers.arch = (enum sonde_arch)segment->detail.header.arch;
+	detail->registers.arch = (enum sonde_arch)segment->detail.header.identity.arch;
 	detail->registers.flags = sonde_load_u16le(payload + ATF_PAYLOAD_FLAGS);
 	for (int i = 0; i < SONDE_REGISTER_COUNT; i++)
 		detail->registers.values[i] =

@@ -361,7 +361,7 @@ static bool resembles_record(const struct atf_detail *detail, uint64_t offset)
 	if (!record_length(detail, offset))
 		return false;
 	atf_detail_record_decode(&record, detail->file.map.data + offset);
-	return record.thread_id == detail->header.thread_id &&
+	return record.thread_id == detail->header.identity.thread_id &&
 	       (record.event_type == ATF_DETAIL_TYPE_CALL ||
 		record.event_type == ATF_DETAIL_TYPE_RETURN);
 }

@@ -5,15 +5,31 @@
  */
 #include "formats/atf/atf_layout.h"
 
+static void decode_identity(struct atf_identity *identity, const uint8_t *bytes)
+{
+	identity->endian = bytes[4];
+	identity->version = bytes[5];
+	identity->arch = bytes[6];
+	identity->os = bytes[7];
+	identity->flags = sonde_load_u32le(bytes + 8);
+	identity->thread_id = sonde_load_u32le(bytes + 12);
+}
+
+static void encode_identity(const struct atf_identity *identity, const char *magic, uint8_t *bytes)
+{
+	memcpy(bytes, magic, ATF_MAGIC_SIZE);
+	bytes[4] = identity->endian;
+	bytes[5] = identity->version;
+	bytes[6] = identity->arch;
+	bytes[7] = identity->os;
+	sonde_store_u32le(bytes + 8, identity->flags);
+	sonde_store_u32le(bytes + 12, identity->thread_id);
+}
+
 /* Index Header: 16 bytes identity, 8 timing, 8 event layout, 16 offsets, 16 time range. */
 void atf_index_header_decode(struct atf_index_header *header, const uint8_t *bytes)
 {
-	header->endian = bytes[4];
-	header->version = bytes[5];
-	header->arch = bytes[6];
-	header->os = bytes[7];
-	header->flags = sonde_load_u32le(bytes + 8);
-	header->thread_id = sonde_load_u32le(bytes + 12);
+	decode_identity(&header->identity, bytes);
 	header->clock_type = bytes[16];
 	header->event_size = sonde_load_u32le(bytes + 24);
 	header->event_count = sonde_load_u32le(bytes + 28);
@@ -26,13 +42,7 @@ void atf_index_header_decode(struct atf_index_header *header, const uint8_t *byt
 void atf_index_header_encode(const struct atf_index_header *header, uint8_t *bytes)
 {
 	memset(bytes, 0, ATF_HEADER_SIZE);
-	memcpy(bytes, ATF_INDEX_MAGIC, ATF_MAGIC_SIZE);
-	bytes[4] = header->endian;
-	bytes[5] = header->version;
-	bytes[6] = header->arch;
-	bytes[7] = header->os;
-	sonde_store_u32le(bytes + 8, header->flags);
-	sonde_store_u32le(bytes + 12, header->thread_id);
+	encode_identity(&header->identity, ATF_INDEX_MAGIC, bytes);
 	bytes[16] = header->clock_type;
 	sonde_store_u32le(bytes + 24, header->event_size);
 	sonde_store_u32le(bytes + 28, header->event_count);
@@ -66,12 +76,7 @@ void atf_index_footer_encode(const struct atf_index_footer *footer, uint8_t *byt
 /* Detail Header: packed, so the u64 fields stand at 20, 28, 36, 44 and 52; 4 reserved at the end. */
 void atf_detail_header_decode(struct atf_detail_header *header, const uint8_t *bytes)
 {
-	header->endian = bytes[4];
-	header->version = bytes[5];
-	header->arch = bytes[6];
-	header->os = bytes[7];
-	header->flags = sonde_load_u32le(bytes + 8);
-	header->thread_id = sonde_load_u32le(bytes + 12);
+	decode_identity(&header->identity, bytes);
 	header->events_offset = sonde_load_u64le(bytes + 20);
 	header->event_count = sonde_load_u64le(bytes + 28);
 	header->bytes_length = sonde_load_u64le(bytes + 36);
@@ -82,13 +87,7 @@ void atf_detail_header_decode(struct atf_detail_header *header, const uint8_t *b
 void atf_detail_header_encode(const struct atf_detail_header *header, uint8_t *bytes)
 {
 	memset(bytes, 0, ATF_HEADER_SIZE);
-	memcpy(bytes, ATF_DETAIL_MAGIC, ATF_MAGIC_SIZE);
-	bytes[4] = header->endian;
-	bytes[5] = header->version;
-	bytes[6] = header->arch;
-	bytes[7] = header->os;
-	sonde_store_u32le(bytes + 8, header->flags);
-	sonde_store_u32le(bytes + 12, header->thread_id);
+	encode_identity(&header->identity, ATF_DETAIL_MAGIC, bytes);
 	sonde_store_u64le(bytes + 20, header->events_offset);
 	sonde_store_u64le(bytes + 28, header->event_count);
 	sonde_store_u64le(bytes + 36, header->bytes_length);

@@ -56,14 +56,21 @@
 #define ATF_PAYLOAD_FLAGS 98
 #define ATF_STACK_MAX 256
 
-/* arch and os are numbered like enum sonde_arch and enum sonde_os, clock_type like sonde_clock_kind. */
-struct atf_index_header {
+/*
+ * What both headers start with, behind the magic. arch and os are numbered like enum sonde_arch
+ * and enum sonde_os, clock_type below like enum sonde_clock_kind.
+ */
+struct atf_identity {
 	uint8_t endian;
 	uint8_t version;
 	uint8_t arch;
 	uint8_t os;
 	uint32_t flags;
 	uint32_t thread_id;
+};
+
+struct atf_index_header {
+	struct atf_identity identity;
 	uint8_t clock_type;
 	uint32_t event_size;
 	uint32_t event_count;
@@ -91,12 +98,7 @@ struct atf_index_event {
 };
 
 struct atf_detail_header {
-	uint8_t endian;
-	uint8_t version;
-	uint8_t arch;
-	uint8_t os;
-	uint32_t flags;
-	uint32_t thread_id;
+	struct atf_identity identity;
 	uint64_t events_offset;
 	uint64_t event_count;
 	uint64_t bytes_length;

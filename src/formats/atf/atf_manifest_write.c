@@ -137,19 +137,18 @@ static void write_times(struct manifest_writer *manifest, uint32_t process)
 	sonde_json_member_u64(&manifest->json, "time_end_ns", end);
 }
 
-static void write_clock(struct manifest_writer *manifest, uint32_t clock_id)
+static void write_clock(struct manifest_writer *manifest, const struct sonde_process *process)
 {
-	const struct sonde_clock *clock = sonde_definitions_clock(manifest->definitions, clock_id);
 	uint32_t count = sonde_definitions_anchor_count(manifest->definitions);
 	struct sonde_json_writer *json = &manifest->json;
 	bool open = false;
 
-	sonde_json_member_u64(json, "clock_type", clock ? clock->kind : 0);
+	sonde_json_member_u64(json, "clock_type", atf_clock_type(manifest->definitions, process));
 	for (uint32_t i = 0; i < count; i++) {
 		const struct sonde_anchor *anchor =
 			sonde_definitions_anchor(manifest->definitions, i);
 
-		if (anchor->clock != clock_id)
+		if (anchor->clock != process->clock)
 			continue;
 		if (!open) {
 			sonde_json_key(json, "clock_anchors");
@@ -243,7 +242,7 @@ static enum sonde_status write_document(struct manifest_writer *manifest, uint32
 	sonde_json_object_begin(json);
 	write_threads(manifest, process, part);
 	write_times(manifest, process);
-	write_clock(manifest, definition->clock);
+	write_clock(manifest, definition);
 	if (definition->os_id != SONDE_NONE)
 		sonde_json_member_u64(json, "pid", definition->os_id);
 	write_text(manifest, "process_name", definition->name);

@@ -271,7 +271,7 @@ static enum sonde_status open_thread(struct opener *opener, struct atf_process *
 		return SONDE_OK;
 	}
 	if (slot == SONDE_NONE)
-		slot = segment.index.header.thread_id;
+		slot = segment.index.header.identity.thread_id;
 	if (index_name)
 		status = open_detail(opener, &segment, folder, err);
 	thread = status == SONDE_OK ? thread_of_slot(opener, process, first_thread, slot) : NULL;
@@ -424,8 +424,8 @@ static enum sonde_status define_process(struct opener *opener, struct atf_proces
 	definition = (struct sonde_process){
 		.name = manifest->process_name,
 		.os_id = manifest->pid,
-		.arch = arch_of(header.arch),
-		.os = os_of(header.os),
+		.arch = arch_of(header.identity.arch),
+		.os = os_of(header.identity.os),
 		.start_ns = manifest->has_times ? manifest->time_start_ns : 0,
 		.end_ns = manifest->has_times ? manifest->time_end_ns : 0,
 	};

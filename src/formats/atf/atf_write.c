@@ -51,6 +51,14 @@ uint32_t atf_module_key(const struct sonde_definitions *definitions,
 	return hash;
 }
 
+uint8_t atf_clock_type(const struct sonde_definitions *definitions,
+		       const struct sonde_process *process)
+{
+	const struct sonde_clock *clock = sonde_definitions_clock(definitions, process->clock);
+
+	return clock && clock->kind <= SONDE_CLOCK_BOOTTIME ? (uint8_t)clock->kind : 0;
+}
+
 /* The first free function_id of a module, for a function that brought none. */
 static uint64_t invent_key(struct atf_writer *writer, const struct sonde_function *function)
 {
@@ -277,18 +285,16 @@ static enum sonde_status open_part_files(struct atf_writer *writer, struct atf_t
 {
 	const struct sonde_process *process =
 		sonde_definitions_process(writer->definitions, track->process);
-	const struct sonde_clock *clock =
-		sonde_definitions_clock(writer->definitions, process->clock);
 	uint8_t bytes[ATF_HEADER_SIZE];
 	enum sonde_status status;
 
 	part->header = (struct atf_index_header){
-		.endian = ATF_LITTLE_ENDIAN,
-		.version = ATF_VERSION,
-		.arch = (uint8_t)process->arch,
-		.os = (uint8_t)process->os,
-		.thread_id = track->slot,
-		.clock_type = clock ? (uint8_t)clock->kind : 0,
+		.identity = { .endian = ATF_LITTLE_ENDIAN,
+			      .version = ATF_VERSION,
+			      .arch = (uint8_t)process->arch,
+			      .os = (uint8_t)process->os,
+			      .thread_id = track->slot },
+		.clock_type = atf_clock_type(writer->definitions, process),
 		.event_size = ATF_EVENT_SIZE,
 		.events_offset = ATF_HEADER_SIZE,
 		.footer_offset = ATF_HEADER_SIZE,
@@ -347,11 +353,7 @@ static enum sonde_status begin_detail(struct atf_track_writer *track, struct son
 	uint8_t bytes[ATF_HEADER_SIZE];
 
 	part->detail_header = (struct atf_detail_header){
-		.endian = ATF_LITTLE_ENDIAN,
-		.version = ATF_VERSION,
-		.arch = part->header.arch,
-		.os = part->header.os,
-		.thread_id = track->slot,
+		.identity = part->header.identity,
 		.events_offset = ATF_HEADER_SIZE,
 	};
 	part->has_detail = true;
@@ -548,7 +550,7 @@ static enum sonde_status finish_index(struct atf_part_writer *part, struct sonde
 	uint8_t bytes[ATF_HEADER_SIZE];
 	enum sonde_status status;
 
-	part->header.flags = part->has_detail ? ATF_FLAG_HAS_DETAIL : 0;
+	part->header.identity.flags = part->has_detail ? ATF_FLAG_HAS_DETAIL : 0;
 	part->header.event_count = (uint32_t)part->footer.event_count;
 	part->header.footer_offset = ATF_HEADER_SIZE + part->footer.bytes_written;
 	part->header.time_start_ns = part->footer.time_start_ns;

@@ -66,6 +66,10 @@ enum sonde_status atf_writer_function_key(struct atf_writer *writer, uint32_t fu
 uint32_t atf_module_key(const struct sonde_definitions *definitions,
 			const struct sonde_module *module);
 
+/* clock_type of a process; 0 for a clock that ATF has no number for. */
+uint8_t atf_clock_type(const struct sonde_definitions *definitions,
+		       const struct sonde_process *process);
+
 /* Writes manifest.json into the folder of part `part` (from 0) of a process. */
 enum sonde_status atf_manifest_write(struct atf_writer *writer, uint32_t process, uint32_t part,
 				     const char *folder, struct sonde_error *err);

@@ -102,7 +102,7 @@ static void put_kept(struct sonde_buffer *out, const struct sonde_recover_result
 	if (result->details_unlinked) {
 		sonde_buffer_put_text(out, "\n         ");
 		cli_put_counted(out, result->details_unlinked, "detail");
-		sonde_buffer_put_text(out, " without an event: it did not survive");
+		sonde_buffer_put_text(out, " of them without the event, which did not survive");
 	}
 	sonde_buffer_put_char(out, '\n');
 }

@@ -380,15 +380,15 @@ static void check_backward_link(struct thread_check *check, const struct atf_det
 		sums->unlinked++;
 		return;
 	}
+	if (sums->linked[0] > sums->linked[1])
+		sums->linked[0] = record->index_seq;
+	sums->linked[1] = record->index_seq;
 	if (record->index_seq >= segment->index.count) {
 		ATF_FIND(check->diagnostics, LINK_PAST_EVENTS, path, offset + 8,
 			 "an event below %llu\tevent %u", (unsigned long long)segment->index.count,
 			 record->index_seq);
 		return;
 	}
-	if (sums->linked[0] > sums->linked[1])
-		sums->linked[0] = record->index_seq;
-	sums->linked[1] = record->index_seq;
 	atf_index_event_decode(&event, atf_index_at(&segment->index, record->index_seq));
 	if (event.detail_seq == sums->count) {
 		compare_with_event(check, record, offset, &event);

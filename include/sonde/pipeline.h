@@ -79,7 +79,7 @@ struct sonde_create_options {
 enum sonde_status sonde_sink_create(const char *path, const struct sonde_create_options *options,
 				    struct sonde_sink **sink, struct sonde_error *err);
 
-/* Which events are wanted. Zeroed means all; see sonde_selection_init(). */
+/* Which events are wanted. Zeroed means all. */
 struct sonde_selection_spec {
 	uint64_t from_ns;	      /* first time wanted */
 	uint64_t to_ns;		      /* first time no longer wanted; 0: no end */

@@ -11,10 +11,11 @@
 #include "formats/atf/atf_session.h"
 
 /*
- * Events a batch, at most: their 32 KiB stay in the first-level cache. After a seek batches start
- * small and grow, since who seeks often wants a few events only.
+ * Events a batch, at most: their 16 KiB leave room in the first-level cache for the map of
+ * functions. After a seek batches start small and grow, since who seeks often wants a few events
+ * only.
  */
-#define BATCH_EVENTS 1024
+#define BATCH_EVENTS 512
 #define BATCH_EVENTS_FIRST 64
 
 /* How far ahead of a long reading the kernel is asked to map the file. */

@@ -12,10 +12,6 @@
 #include "base/file.h"
 #include "base/vec.h"
 
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22
-#endif
-
 static const char *kind_text(mode_t mode)
 {
 	switch (mode & S_IFMT) {
@@ -131,31 +127,6 @@ void sonde_mapped_file_release(struct sonde_mapped_file *file)
 	if (file->data)
 		unmap_bytes((void *)file->data, file->size);
 	*file = (struct sonde_mapped_file){ 0 };
-}
-
-static size_t page_size(void)
-{
-	return (size_t)sysconf(_SC_PAGESIZE);
-}
-
-/* The end of a range, cut to the file; the start where nothing of it is inside. */
-static size_t range_end(const struct sonde_mapped_file *file, uint64_t offset, size_t size)
-{
-	if (offset >= file->size)
-		return (size_t)offset;
-	return size > file->size - offset ? file->size : (size_t)offset + size;
-}
-
-void sonde_mapped_file_will_read(const struct sonde_mapped_file *file, uint64_t offset, size_t size)
-{
-	size_t start = (size_t)offset & ~(page_size() - 1), end = range_end(file, offset, size);
-	void *address;
-
-	if (end <= offset)
-		return;
-	address = (void *)(file->data + start);
-	if (madvise(address, end - start, MADV_POPULATE_READ))
-		madvise(address, end - start, MADV_WILLNEED);
 }
 
 enum sonde_path_kind sonde_path_kind(const char *path)

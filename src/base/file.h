@@ -22,10 +22,6 @@ enum sonde_status sonde_mapped_file_open(struct sonde_mapped_file *file, const c
 					 struct sonde_error *err);
 void sonde_mapped_file_release(struct sonde_mapped_file *file);
 
-/* Tells the kernel that these bytes are read next, in order, so that page faults are few. */
-void sonde_mapped_file_will_read(const struct sonde_mapped_file *file, uint64_t offset,
-				 size_t size);
-
 enum sonde_path_kind { SONDE_PATH_ABSENT, SONDE_PATH_FILE, SONDE_PATH_FOLDER, SONDE_PATH_OTHER };
 
 /* What is there, following links. Anything that cannot be looked at is ABSENT. */

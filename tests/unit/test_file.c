@@ -99,7 +99,6 @@ static void test_mapped(void **state)
 	assert_int_equal(sonde_mapped_file_open(&file, "empty", &err), SONDE_OK);
 	assert_int_equal(file.size, 0);
 	assert_null(file.data);
-	sonde_mapped_file_will_read(&file, 0, 100);
 	sonde_mapped_file_release(&file);
 }
 
@@ -121,30 +120,6 @@ static void test_mapped_refused(void **state)
 	assert_int_equal(sonde_mapped_file_open(&file, "/dev/null", &err), SONDE_UNSUPPORTED);
 	assert_non_null(strstr(err.message, "this is a device"));
 	assert_null(file.data);
-	sonde_mapped_file_release(&file);
-}
-
-/* Advice in any range never harms: the bytes are the same afterwards. */
-static void test_mapped_advice(void **state)
-{
-	static const uint64_t offsets[] = { 0, 1, 4095, 4096, 5000, 99999, 100000, UINT64_MAX };
-	static const size_t sizes[] = { 0, 1, 4096, 8192, 99999, SIZE_MAX };
-	struct sonde_mapped_file file;
-	struct sonde_error err;
-	FILE *stream = fopen("big", "w");
-
-	(void)state;
-	assert_non_null(stream);
-	for (int i = 0; i < 100000; i++)
-		fputc(i % 251, stream);
-	assert_int_equal(fclose(stream), 0);
-	assert_int_equal(sonde_mapped_file_open(&file, "big", &err), SONDE_OK);
-	for (size_t i = 0; i < COUNT_OF(offsets); i++) {
-		for (size_t j = 0; j < COUNT_OF(sizes); j++)
-			sonde_mapped_file_will_read(&file, offsets[i], sizes[j]);
-	}
-	for (int i = 0; i < 100000; i++)
-		assert_int_equal(file.data[i], i % 251);
 	sonde_mapped_file_release(&file);
 }
 
@@ -643,7 +618,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		in_folder(test_mapped),
 		in_folder(test_mapped_refused),
-		in_folder(test_mapped_advice),
 		in_folder(test_path_kind),
 		cmocka_unit_test(test_path_join),
 		cmocka_unit_test(test_name_compare),

@@ -18,9 +18,6 @@
 #define BATCH_EVENTS 512
 #define BATCH_EVENTS_FIRST 64
 
-/* How far ahead of a long reading the kernel is asked to map the file. */
-#define READ_AHEAD ((size_t)4 << 20)
-
 /* How far ahead of the decoding the memory is fetched: the hardware stops at every page. */
 #define FETCH_AHEAD 2048
 
@@ -29,7 +26,6 @@ struct atf_cursor {
 	struct atf_thread *thread;
 	uint64_t position; /* number in the thread of the next event */
 	struct atf_segment *segment;
-	uint64_t mapped_to; /* offset in the segment's index file up to which it was asked for */
 	struct atf_segment *detail_segment;
 	struct atf_detail_place detail_place;
 	size_t batch_limit;
@@ -211,31 +207,20 @@ static void mark_synthetic(struct atf_cursor *cursor, size_t count)
 	}
 }
 
-/* Only once batches have their full size: by then the reading is a long one. */
-static void read_ahead(struct atf_cursor *cursor, uint64_t offset, size_t size)
-{
-	if (cursor->batch_events < cursor->batch_limit || offset + size <= cursor->mapped_to)
-		return;
-	sonde_mapped_file_will_read(&cursor->segment->index.file.map, offset, READ_AHEAD);
-	cursor->mapped_to = offset + READ_AHEAD;
-}
-
 static enum sonde_status atf_cursor_next(struct sonde_cursor *base, struct sonde_batch *batch,
 					 struct sonde_error *err)
 {
 	struct atf_cursor *cursor = atf_cursor_of(base);
 	struct atf_thread *thread = cursor->thread;
-	uint64_t number, offset;
+	uint64_t number;
 	size_t count;
 	enum sonde_status status;
 
 	if (cursor->position >= thread->event_count)
 		return SONDE_END;
 	if (!cursor->segment ||
-	    cursor->position - cursor->segment->first_event >= cursor->segment->index.count) {
+	    cursor->position - cursor->segment->first_event >= cursor->segment->index.count)
 		cursor->segment = atf_thread_segment(thread, cursor->position);
-		cursor->mapped_to = 0;
-	}
 	if (!cursor->events) {
 		cursor->events = malloc(cursor->batch_limit * sizeof(*cursor->events));
 		if (!cursor->events)
@@ -245,8 +230,6 @@ static enum sonde_status atf_cursor_next(struct sonde_cursor *base, struct sonde
 	count = cursor->batch_events;
 	if (count > cursor->segment->index.count - number)
 		count = (size_t)(cursor->segment->index.count - number);
-	offset = atf_index_offset(&cursor->segment->index, number);
-	read_ahead(cursor, offset, count * ATF_EVENT_SIZE);
 	status = decode_events(cursor, atf_index_at(&cursor->segment->index, number), count, err);
 	if (status < 0)
 		return status;

@@ -9,4 +9,7 @@
 /* Continues `crc` (0 to start) over `size` bytes. */
 uint32_t sonde_crc32(uint32_t crc, const void *data, size_t size);
 
+/* The other way: what the checksum was before it was continued over these bytes. */
+uint32_t sonde_crc32_undo(uint32_t crc, const void *data, size_t size);
+
 #endif

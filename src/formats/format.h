@@ -40,4 +40,7 @@ extern const struct sonde_format sonde_format_atf;
 enum sonde_status sonde_format_choose(const char *path, const char *name,
 				      const struct sonde_format **format, struct sonde_error *err);
 
+/* Refuses to replace what is at `path` unless that is nothing, or a recording that opens. */
+enum sonde_status sonde_format_check_replaced(const char *path, struct sonde_error *err);
+
 #endif

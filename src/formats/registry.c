@@ -124,7 +124,7 @@ static bool has_content(const char *path)
 }
 
 /* Only a recording is replaced by a recording: a mistyped name must not cost a home folder. */
-static enum sonde_status check_replaced(const char *path, struct sonde_error *err)
+enum sonde_status sonde_format_check_replaced(const char *path, struct sonde_error *err)
 {
 	struct sonde_recording *recording;
 	enum sonde_status status;
@@ -186,7 +186,7 @@ enum sonde_status sonde_recover(const char *path, const char *output,
 				  "a recording in format %s cannot be recovered",
 				  format->info.name);
 	if (options->replace)
-		status = check_replaced(output, err);
+		status = sonde_format_check_replaced(output, err);
 	if (status)
 		return status;
 	return format->recover(path, output, options, diagnostics, result, err);
@@ -210,7 +210,7 @@ enum sonde_status sonde_sink_create(const char *path, const struct sonde_create_
 				  "recordings in format %s are read here, not written",
 				  format->info.name);
 	if (options->replace)
-		status = check_replaced(path, err);
+		status = sonde_format_check_replaced(path, err);
 	if (status)
 		return status;
 	return format->create(path, options, sink, err);

@@ -261,6 +261,17 @@ WRAP_CALL(int, fallocate, FAULT_OUTPUT, ENOSPC, (int fd, int mode, off_t offset,
 WRAP_CALL(int, fallocate64, FAULT_OUTPUT, ENOSPC, (int fd, int mode, off_t offset, off_t size),
 	  (fd, mode, offset, size))
 
+/* This one returns the number of the error. */
+#define WRAP_POSIX_FALLOCATE(name)                                                                 \
+	int __real_##name(int fd, off_t offset, off_t size);                                       \
+	int __wrap_##name(int fd, off_t offset, off_t size);                                       \
+	int __wrap_##name(int fd, off_t offset, off_t size)                                        \
+	{                                                                                          \
+		return fails(FAULT_OUTPUT) ? ENOSPC : __real_##name(fd, offset, size);             \
+	}
+WRAP_POSIX_FALLOCATE(posix_fallocate)
+WRAP_POSIX_FALLOCATE(posix_fallocate64)
+
 /* How much a write may take now; 0 where it is interrupted instead. */
 static size_t short_size(size_t size)
 {

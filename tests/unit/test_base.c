@@ -664,6 +664,9 @@ static void test_crc(void **state)
 	assert_int_equal(sonde_crc32(0, "123456789", 9), 0xCBF43926u);
 	assert_int_equal(sonde_crc32(sonde_crc32(0, "1234", 4), "56789", 5), 0xCBF43926u);
 	assert_int_equal(sonde_crc32(0x1234, NULL, 0), 0x1234);
+	assert_int_equal(sonde_crc32_undo(0xCBF43926u, "56789", 5), sonde_crc32(0, "1234", 4));
+	assert_int_equal(sonde_crc32_undo(0xCBF43926u, "123456789", 9), 0);
+	assert_int_equal(sonde_crc32_undo(0x1234, NULL, 0), 0x1234);
 }
 
 static void test_utf8_length(void **state)

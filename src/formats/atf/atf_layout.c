@@ -5,6 +5,17 @@
  */
 #include "formats/atf/atf_layout.h"
 
+#include <ctype.h>
+
+uint32_t atf_path_hash(const char *path)
+{
+	uint32_t hash = 2166136261u;
+
+	for (const char *c = path; *c; c++)
+		hash = (hash ^ (uint8_t)tolower((unsigned char)*c)) * 16777619u;
+	return hash;
+}
+
 static void decode_identity(struct atf_identity *identity, const uint8_t *bytes)
 {
 	identity->endian = bytes[4];

@@ -123,6 +123,9 @@ struct atf_detail_record {
 	uint64_t timestamp;
 };
 
+/* FNV-1a-32 of a module's path in lower case: the high half of the function_ids of the module. */
+uint32_t atf_path_hash(const char *path);
+
 /* Decoders take exactly the bytes of the struct; encoders write them, reserved fields as 0. */
 void atf_index_header_decode(struct atf_index_header *header, const uint8_t *bytes);
 void atf_index_header_encode(const struct atf_index_header *header, uint8_t *bytes);

@@ -3,66 +3,143 @@
  * Writes manifest.json, version 2.1: the keys every reader knows, ours, and the attributes. The
  * same definitions give the same bytes. Reading is in atf_manifest.c.
  */
+#include "formats/atf/atf_manifest_write.h"
+
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/json.h"
-#include "base/sort.h"
+#include "formats/atf/atf_layout.h"
 #include "formats/atf/atf_manifest.h"
-#include "formats/atf/atf_write.h"
+#include "formats/atf/atf_paths.h"
 
-struct manifest_writer {
-	struct atf_writer *writer;
+/* One manifest at work. */
+struct manifest {
+	struct atf_manifest_writer *writer;
 	const struct sonde_definitions *definitions;
 	struct sonde_json_writer json;
-	struct sonde_sort_item *attributes; /* key: owner and its id; number: attribute id */
-	size_t attribute_count;
 };
+
+uint32_t atf_module_key(const struct sonde_definitions *definitions,
+			const struct sonde_module *module)
+{
+	if (module->has_key)
+		return (uint32_t)module->key;
+	return atf_path_hash(sonde_definitions_string(definitions, module->path));
+}
+
+uint8_t atf_clock_type(const struct sonde_definitions *definitions,
+		       const struct sonde_process *process)
+{
+	const struct sonde_clock *clock = sonde_definitions_clock(definitions, process->clock);
+
+	return clock && clock->kind <= SONDE_CLOCK_BOOTTIME ? (uint8_t)clock->kind : 0;
+}
 
 static uint64_t owner_key(enum sonde_owner owner, uint32_t owner_id)
 {
 	return (uint64_t)owner << 32 | owner_id;
 }
 
-/* Sorts the attributes by what they belong to, so that each owner finds its own at once. */
-static bool index_attributes(struct manifest_writer *manifest)
+static uint64_t attribute_owner(struct atf_manifest_writer *writer, uint32_t id)
 {
-	uint32_t count = sonde_definitions_attribute_count(manifest->definitions);
+	const struct sonde_attribute *attribute =
+		sonde_definitions_attribute(writer->definitions, id);
 
-	manifest->attributes = calloc(count + 1, sizeof(*manifest->attributes));
-	if (!manifest->attributes)
-		return false;
-	for (uint32_t i = 0; i < count; i++) {
-		const struct sonde_attribute *attribute =
-			sonde_definitions_attribute(manifest->definitions, i);
-
-		manifest->attributes[i] = (struct sonde_sort_item){
-			.key = owner_key(attribute->owner, attribute->owner_id),
-			.number = i,
-		};
-	}
-	manifest->attribute_count = count;
-	return sonde_sort(manifest->attributes, count);
+	return owner_key(attribute->owner, attribute->owner_id);
 }
 
-/* The attributes of one owner as members of the object that is open. */
-static void write_attributes(struct manifest_writer *manifest, enum sonde_owner owner,
-			     uint32_t owner_id)
+static uint64_t track_owner(struct atf_manifest_writer *writer, uint32_t id)
 {
-	uint64_t key = owner_key(owner, owner_id);
-	size_t low = 0, high = manifest->attribute_count;
+	return writer->track(writer->context, id)->process;
+}
+
+static uint64_t module_owner(struct atf_manifest_writer *writer, uint32_t id)
+{
+	return sonde_definitions_module(writer->definitions, id)->process;
+}
+
+static uint64_t function_owner(struct atf_manifest_writer *writer, uint32_t id)
+{
+	return sonde_definitions_function(writer->definitions, id)->process;
+}
+
+/* Sorts ids by what they belong to, so that each owner finds its own at once. */
+static bool owned_init(struct atf_owned *owned, struct atf_manifest_writer *writer, uint32_t count,
+		       uint64_t (*owner)(struct atf_manifest_writer *writer, uint32_t id))
+{
+	owned->items = calloc((size_t)count + 1, sizeof(*owned->items));
+	if (!owned->items)
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		owned->items[i] = (struct sonde_sort_item){ .key = owner(writer, i), .number = i };
+	owned->count = count;
+	return sonde_sort(owned->items, count);
+}
+
+/* Where the items of an owner begin; those of the next begin where they end. */
+static size_t owned_find(const struct atf_owned *owned, uint64_t owner)
+{
+	size_t low = 0, high = owned->count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (manifest->attributes[middle].key < key)
+		if (owned->items[middle].key < owner)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (; low < manifest->attribute_count && manifest->attributes[low].key == key; low++) {
-		const struct sonde_attribute *attribute = sonde_definitions_attribute(
-			manifest->definitions, (uint32_t)manifest->attributes[low].number);
+	return low;
+}
+
+/* The items of one owner; borrowed. */
+static struct atf_owned owned_by(const struct atf_owned *owned, uint64_t owner)
+{
+	size_t first = owned_find(owned, owner);
+
+	return (struct atf_owned){
+		.items = owned->items + first,
+		.count = owned_find(owned, owner + 1) - first,
+	};
+}
+
+enum sonde_status atf_manifest_writer_init(struct atf_manifest_writer *writer,
+					   struct sonde_error *err)
+{
+	const struct sonde_definitions *definitions = writer->definitions;
+
+	if (owned_init(&writer->attributes, writer, sonde_definitions_attribute_count(definitions),
+		       attribute_owner) &&
+	    owned_init(&writer->tracks, writer, writer->track_count, track_owner) &&
+	    owned_init(&writer->modules, writer, sonde_definitions_module_count(definitions),
+		       module_owner) &&
+	    owned_init(&writer->functions, writer, sonde_definitions_function_count(definitions),
+		       function_owner))
+		return SONDE_OK;
+	return sonde_fail_nomem(err);
+}
+
+void atf_manifest_writer_release(struct atf_manifest_writer *writer)
+{
+	free(writer->attributes.items);
+	free(writer->tracks.items);
+	free(writer->modules.items);
+	free(writer->functions.items);
+}
+
+/* The attributes of one owner as members of the object that is open. */
+static void write_attributes(struct manifest *manifest, enum sonde_owner owner, uint32_t owner_id)
+{
+	struct atf_owned attributes =
+		owned_by(&manifest->writer->attributes, owner_key(owner, owner_id));
+
+	for (size_t i = 0; i < attributes.count; i++) {
+		uint32_t id = (uint32_t)attributes.items[i].number;
+		const struct sonde_attribute *attribute =
+			sonde_definitions_attribute(manifest->definitions, id);
 		const char *name = sonde_definitions_string(manifest->definitions, attribute->name);
 
 		if (atf_manifest_has_key(owner, name))
@@ -74,59 +151,72 @@ static void write_attributes(struct manifest_writer *manifest, enum sonde_owner 
 }
 
 /* A member whose value is a string of the definitions; nothing for "". */
-static void write_text(struct manifest_writer *manifest, const char *key, uint32_t text)
+static void write_text(struct manifest *manifest, const char *key, uint32_t text)
 {
 	if (text)
 		sonde_json_member_string(&manifest->json, key,
 					 sonde_definitions_string(manifest->definitions, text));
 }
 
-static void write_count(struct manifest_writer *manifest, const char *key, uint64_t count)
+static void write_count(struct manifest *manifest, const char *key, uint64_t count)
 {
 	if (count)
 		sonde_json_member_u64(&manifest->json, key, count);
 }
 
-static void write_threads(struct manifest_writer *manifest, uint32_t process, uint32_t part)
+static void write_thread(struct manifest *manifest, uint32_t id, uint32_t part,
+			 const struct atf_written_track *written)
 {
+	const struct sonde_track *track = sonde_definitions_track(manifest->definitions, id);
 	struct sonde_json_writer *json = &manifest->json;
 
-	sonde_json_key(json, "threads");
-	sonde_json_array_begin(json);
-	for (uint32_t i = 0; i < manifest->writer->track_count; i++) {
-		const struct atf_track_writer *track = &manifest->writer->tracks[i];
-
-		if (track->process != process || part >= track->parts.count)
-			continue;
-		sonde_json_object_begin_inline(json);
-		sonde_json_member_u64(json, "id", track->slot);
-		sonde_json_member_bool(json, "has_detail", track->parts.items[part].has_detail);
-		write_text(manifest, "name", track->track->name);
-		if (track->track->os_id != UINT64_MAX)
-			sonde_json_member_u64(json, "os_id", track->track->os_id);
-		if (part == 0) {
-			write_count(manifest, "dropped_events", track->track->dropped_events);
-			write_count(manifest, "synthetic_head", track->synthetic_head);
-			write_count(manifest, "synthetic_tail", track->synthetic_tail);
-		}
-		write_attributes(manifest, SONDE_OWNER_TRACK, i);
-		sonde_json_object_end(json);
+	sonde_json_object_begin_inline(json);
+	sonde_json_member_u64(json, "id", written->slot);
+	sonde_json_member_bool(json, "has_detail", written->parts.items[part].has_detail);
+	write_text(manifest, "name", track->name);
+	if (track->os_id != UINT64_MAX)
+		sonde_json_member_u64(json, "os_id", track->os_id);
+	if (part == 0) {
+		write_count(manifest, "dropped_events", track->dropped_events);
+		write_count(manifest, "synthetic_head", written->synthetic_head);
+		write_count(manifest, "synthetic_tail", written->synthetic_tail);
 	}
-	sonde_json_array_end(json);
+	write_attributes(manifest, SONDE_OWNER_TRACK, id);
+	sonde_json_object_end(json);
+}
+
+static void write_threads(struct manifest *manifest, uint32_t process, uint32_t part)
+{
+	struct atf_manifest_writer *writer = manifest->writer;
+	struct atf_owned tracks = owned_by(&writer->tracks, process);
+
+	sonde_json_key(&manifest->json, "threads");
+	sonde_json_array_begin(&manifest->json);
+	for (size_t i = 0; i < tracks.count; i++) {
+		uint32_t id = (uint32_t)tracks.items[i].number;
+		const struct atf_written_track *track = writer->track(writer->context, id);
+
+		if (part < track->parts.count)
+			write_thread(manifest, id, part, track);
+	}
+	sonde_json_array_end(&manifest->json);
 }
 
 /* The time range: what the recorder said, widened where events lie outside. */
-static void write_times(struct manifest_writer *manifest, uint32_t process)
+static void write_times(struct manifest *manifest, uint32_t process)
 {
 	const struct sonde_process *definition =
 		sonde_definitions_process(manifest->definitions, process);
+	struct atf_manifest_writer *writer = manifest->writer;
 	bool known = definition->start_ns || definition->end_ns;
 	uint64_t start = known ? definition->start_ns : UINT64_MAX, end = definition->end_ns;
+	struct atf_owned tracks = owned_by(&writer->tracks, process);
 
-	for (size_t i = 0; i < manifest->writer->track_count; i++) {
-		const struct atf_track_writer *track = &manifest->writer->tracks[i];
+	for (size_t i = 0; i < tracks.count; i++) {
+		uint32_t id = (uint32_t)tracks.items[i].number;
+		const struct atf_written_track *track = writer->track(writer->context, id);
 
-		if (track->process != process || !track->event_count)
+		if (!track->event_count)
 			continue;
 		if (track->time_min_ns < start)
 			start = track->time_min_ns;
@@ -137,7 +227,7 @@ static void write_times(struct manifest_writer *manifest, uint32_t process)
 	sonde_json_member_u64(&manifest->json, "time_end_ns", end);
 }
 
-static void write_clock(struct manifest_writer *manifest, const struct sonde_process *process)
+static void write_clock(struct manifest *manifest, const struct sonde_process *process)
 {
 	uint32_t count = sonde_definitions_anchor_count(manifest->definitions);
 	struct sonde_json_writer *json = &manifest->json;
@@ -164,19 +254,18 @@ static void write_clock(struct manifest_writer *manifest, const struct sonde_pro
 		sonde_json_array_end(json);
 }
 
-static void write_modules(struct manifest_writer *manifest, uint32_t process)
+static void write_modules(struct manifest *manifest, uint32_t process)
 {
-	uint32_t count = sonde_definitions_module_count(manifest->definitions);
 	struct sonde_json_writer *json = &manifest->json;
+	struct atf_owned modules = owned_by(&manifest->writer->modules, process);
 
 	sonde_json_key(json, "modules");
 	sonde_json_array_begin(json);
-	for (uint32_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < modules.count; i++) {
+		uint32_t id = (uint32_t)modules.items[i].number;
 		const struct sonde_module *module =
-			sonde_definitions_module(manifest->definitions, i);
+			sonde_definitions_module(manifest->definitions, id);
 
-		if (module->process != process)
-			continue;
 		sonde_json_object_begin(json);
 		sonde_json_member_u64(json, "module_id",
 				      atf_module_key(manifest->definitions, module));
@@ -189,30 +278,44 @@ static void write_modules(struct manifest_writer *manifest, uint32_t process)
 		sonde_json_member_string(
 			json, "uuid",
 			sonde_definitions_string(manifest->definitions, module->uuid));
-		write_attributes(manifest, SONDE_OWNER_MODULE, i);
+		write_attributes(manifest, SONDE_OWNER_MODULE, id);
 		sonde_json_object_end(json);
 	}
 	sonde_json_array_end(json);
 }
 
+static enum sonde_status function_key(struct atf_manifest_writer *writer, uint32_t id,
+				      const struct sonde_function *function, uint64_t *key,
+				      struct sonde_error *err)
+{
+	if (writer->function_key)
+		return writer->function_key(writer->context, id, key, err);
+	if (!function->has_key)
+		return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
+				  "function %u has no function_id", id);
+	*key = function->key;
+	return SONDE_OK;
+}
+
 /* One symbol for each function that has a name; the others are known by their number alone. */
-static enum sonde_status write_symbols(struct manifest_writer *manifest, uint32_t process,
+static enum sonde_status write_symbols(struct manifest *manifest, uint32_t process,
 				       struct sonde_error *err)
 {
-	uint32_t count = sonde_definitions_function_count(manifest->definitions);
 	struct sonde_json_writer *json = &manifest->json;
+	struct atf_owned functions = owned_by(&manifest->writer->functions, process);
 
 	sonde_json_key(json, "symbols");
 	sonde_json_array_begin(json);
-	for (uint32_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < functions.count; i++) {
+		uint32_t id = (uint32_t)functions.items[i].number;
 		const struct sonde_function *function =
-			sonde_definitions_function(manifest->definitions, i);
+			sonde_definitions_function(manifest->definitions, id);
 		enum sonde_status status;
-		uint64_t key;
+		uint64_t key = 0;
 
-		if (function->process != process || !function->name)
+		if (!function->name)
 			continue;
-		status = atf_writer_function_key(manifest->writer, i, &key, err);
+		status = function_key(manifest->writer, id, function, &key, err);
 		if (status < 0)
 			return status;
 		sonde_json_object_begin(json);
@@ -224,15 +327,15 @@ static enum sonde_status write_symbols(struct manifest_writer *manifest, uint32_
 		write_text(manifest, "raw_name", function->raw_name);
 		write_text(manifest, "file", function->file);
 		write_count(manifest, "line", function->line);
-		write_attributes(manifest, SONDE_OWNER_FUNCTION, i);
+		write_attributes(manifest, SONDE_OWNER_FUNCTION, id);
 		sonde_json_object_end(json);
 	}
 	sonde_json_array_end(json);
 	return SONDE_OK;
 }
 
-static enum sonde_status write_document(struct manifest_writer *manifest, uint32_t process,
-					uint32_t part, struct sonde_error *err)
+static enum sonde_status write_document(struct manifest *manifest, uint32_t process, uint32_t part,
+					struct sonde_error *err)
 {
 	const struct sonde_process *definition =
 		sonde_definitions_process(manifest->definitions, process);
@@ -263,6 +366,7 @@ static enum sonde_status save(struct sonde_buffer *text, const char *folder,
 	struct sonde_output output = { .fd = -1 };
 	char *path = sonde_path_join(folder, ATF_MANIFEST_NAME);
 	enum sonde_status status;
+	int number;
 
 	sonde_buffer_put_char(text, '\n');
 	if (!path || text->failed) {
@@ -274,29 +378,52 @@ static enum sonde_status save(struct sonde_buffer *text, const char *folder,
 		status = sonde_output_write(&output, text->data, text->size, err);
 	if (status == SONDE_OK)
 		status = sonde_output_close(&output, err);
+	number = errno;
 	sonde_output_release(&output);
 	free(path);
+	errno = number;
 	return status;
 }
 
-enum sonde_status atf_manifest_write(struct atf_writer *writer, uint32_t process, uint32_t part,
-				     const char *folder, struct sonde_error *err)
+/* Writes manifest.json into the folder of part `part` (from 0) of a process. */
+static enum sonde_status write_manifest(struct atf_manifest_writer *writer, uint32_t process,
+					uint32_t part, const char *process_folder,
+					struct sonde_error *err)
 {
-	struct manifest_writer manifest = {
-		.writer = writer,
-		.definitions = writer->definitions,
-	};
+	struct manifest manifest = { .writer = writer, .definitions = writer->definitions };
+	char *folder = atf_part_folder(process_folder, part);
 	struct sonde_buffer text = { 0 };
 	enum sonde_status status;
+	int number;
 
+	if (!folder)
+		return sonde_fail_nomem(err);
 	sonde_json_writer_init(&manifest.json, &text, true);
-	if (index_attributes(&manifest))
-		status = write_document(&manifest, process, part, err);
-	else
-		status = sonde_fail_nomem(err);
+	status = write_document(&manifest, process, part, err);
 	if (status == SONDE_OK)
 		status = save(&text, folder, err);
+	number = errno;
 	sonde_buffer_release(&text);
-	free(manifest.attributes);
+	free(folder);
+	errno = number;
+	return status;
+}
+
+enum sonde_status atf_manifests_write(struct atf_manifest_writer *writer, uint32_t process,
+				      const char *folder, struct sonde_error *err)
+{
+	enum sonde_status status = SONDE_OK;
+	size_t parts = 1;
+	struct atf_owned tracks = owned_by(&writer->tracks, process);
+
+	for (size_t i = 0; i < tracks.count; i++) {
+		uint32_t id = (uint32_t)tracks.items[i].number;
+		const struct atf_written_track *track = writer->track(writer->context, id);
+
+		if (track->parts.count > parts)
+			parts = track->parts.count;
+	}
+	for (uint32_t part = 0; part < parts && status == SONDE_OK; part++)
+		status = write_manifest(writer, process, part, folder, err);
 	return status;
 }

@@ -13,22 +13,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/crc.h"
 #include "base/map.h"
-#include "formats/atf/atf_layout.h"
+#include "formats/atf/atf_frame.h"
 #include "formats/atf/atf_manifest.h"
+#include "formats/atf/atf_paths.h"
 #include "formats/atf/atf_session.h"
 
 /* The files of one part of a thread while they are open. */
 struct atf_part_writer {
 	char *folder;
 	struct sonde_output index, detail;
-	bool has_detail;
-	struct atf_index_header header; /* what the final one will be, apart from the counts */
-	struct atf_index_footer footer;
-	struct atf_detail_header detail_header;
-	struct atf_detail_footer detail_footer;
-	uint32_t linked_first, linked_last; /* index numbers; first > last: none yet */
+	struct atf_frame frame;
 };
 
 /* Encoded events before they go to the checksum and the file. */
@@ -37,26 +32,6 @@ struct atf_part_writer {
 static struct atf_writer *atf_writer_of(struct sonde_sink *sink)
 {
 	return (struct atf_writer *)sink;
-}
-
-uint32_t atf_module_key(const struct sonde_definitions *definitions,
-			const struct sonde_module *module)
-{
-	uint32_t hash = 2166136261u;
-
-	if (module->has_key)
-		return (uint32_t)module->key;
-	for (const char *c = sonde_definitions_string(definitions, module->path); *c; c++)
-		hash = (hash ^ (uint8_t)tolower((unsigned char)*c)) * 16777619u;
-	return hash;
-}
-
-uint8_t atf_clock_type(const struct sonde_definitions *definitions,
-		       const struct sonde_process *process)
-{
-	const struct sonde_clock *clock = sonde_definitions_clock(definitions, process->clock);
-
-	return clock && clock->kind <= SONDE_CLOCK_BOOTTIME ? (uint8_t)clock->kind : 0;
 }
 
 /* The first free function_id of a module, for a function that brought none. */
@@ -112,24 +87,16 @@ enum sonde_status atf_writer_function_key(struct atf_writer *writer, uint32_t fu
 	return status;
 }
 
-/* "pid_12", or "pid_unknown"; with a number behind it where an earlier process has that name. */
+/* A process alone is the session folder itself; others have folders of their own in it. */
 static char *process_folder(struct atf_writer *writer, uint32_t id)
 {
-	const struct sonde_process *process = sonde_definitions_process(writer->definitions, id);
-	char name[48], base[32] = ATF_PID_PREFIX "unknown";
-	unsigned int same = 1;
+	uint32_t pid = sonde_definitions_process(writer->definitions, id)->os_id, number = 1;
 
 	if (writer->process_count == 1)
 		return strdup(writer->staged.work);
-	if (process->os_id != SONDE_NONE)
-		snprintf(base, sizeof(base), ATF_PID_PREFIX "%u", process->os_id);
 	for (uint32_t i = 0; i < id; i++)
-		same += sonde_definitions_process(writer->definitions, i)->os_id == process->os_id;
-	if (same > 1)
-		snprintf(name, sizeof(name), "%s_%u", base, same);
-	else
-		snprintf(name, sizeof(name), "%s", base);
-	return sonde_path_join(writer->staged.work, name);
+		number += sonde_definitions_process(writer->definitions, i)->os_id == pid;
+	return atf_process_folder(writer->staged.work, pid, number);
 }
 
 static enum sonde_status create_process_folders(struct atf_writer *writer, struct sonde_error *err)
@@ -163,12 +130,13 @@ static enum sonde_status assign_slots(struct atf_writer *writer, struct sonde_er
 	if (!writer->tracks)
 		return sonde_fail_nomem(err);
 	for (uint32_t i = 0; i < writer->track_count; i++) {
-		struct atf_track_writer *track = &writer->tracks[i];
+		const struct sonde_track *definition =
+			sonde_definitions_track(writer->definitions, i);
+		struct atf_written_track *track = &writer->tracks[i].written;
 		uint64_t key;
 
-		track->track = sonde_definitions_track(writer->definitions, i);
-		track->process = track->track->process;
-		track->slot = track->track->slot;
+		track->process = definition->process;
+		track->slot = definition->slot;
 		key = (uint64_t)track->process << 32 | track->slot;
 		while (sonde_key_map_find(&taken, key) != UINT32_MAX)
 			key = (uint64_t)track->process << 32 | ++track->slot;
@@ -240,17 +208,6 @@ static enum sonde_status atf_writer_begin(struct sonde_sink *sink,
 	return status;
 }
 
-/* The folder of a part of a process; part 0 is the pid folder itself. malloc'd. */
-static char *part_folder(const struct atf_writer *writer, uint32_t process, uint32_t part)
-{
-	char name[32];
-
-	if (part == 0)
-		return strdup(writer->folders[process]);
-	snprintf(name, sizeof(name), ATF_PART_PREFIX "%u", part + 1);
-	return sonde_path_join(writer->folders[process], name);
-}
-
 /* Makes the folder of a part unless another track did. */
 static enum sonde_status create_part_folder(struct atf_writer *writer, const char *folder,
 					    struct sonde_error *err)
@@ -284,25 +241,16 @@ static enum sonde_status open_part_files(struct atf_writer *writer, struct atf_t
 					 struct atf_part_writer *part, struct sonde_error *err)
 {
 	const struct sonde_process *process =
-		sonde_definitions_process(writer->definitions, track->process);
+		sonde_definitions_process(writer->definitions, track->written.process);
 	uint8_t bytes[ATF_HEADER_SIZE];
 	enum sonde_status status;
 
-	part->header = (struct atf_index_header){
-		.identity = { .endian = ATF_LITTLE_ENDIAN,
-			      .version = ATF_VERSION,
-			      .arch = (uint8_t)process->arch,
-			      .os = (uint8_t)process->os,
-			      .thread_id = track->slot },
-		.clock_type = atf_clock_type(writer->definitions, process),
-		.event_size = ATF_EVENT_SIZE,
-		.events_offset = ATF_HEADER_SIZE,
-		.footer_offset = ATF_HEADER_SIZE,
-	};
+	atf_frame_init(&part->frame, process->arch, process->os,
+		       atf_clock_type(writer->definitions, process), track->written.slot);
 	status = sonde_folder_create(part->folder, err);
 	if (status < 0)
 		return status;
-	atf_index_header_encode(&part->header, bytes);
+	atf_frame_index_placeholder(&part->frame, bytes);
 	return open_lane(&part->index, part->folder, ATF_INDEX_NAME, bytes, err);
 }
 
@@ -321,8 +269,8 @@ static enum sonde_status begin_part(struct atf_writer *writer, struct atf_track_
 				    struct sonde_error *err)
 {
 	struct atf_part_writer *part = calloc(1, sizeof(*part));
-	struct atf_written *written = sonde_vec_push(&track->parts);
-	char name[32], *folder = NULL;
+	struct atf_written *written = sonde_vec_push(&track->written.parts);
+	char *folder = NULL;
 	enum sonde_status status;
 
 	if (part)
@@ -330,10 +278,9 @@ static enum sonde_status begin_part(struct atf_writer *writer, struct atf_track_
 	if (!part || !written)
 		goto nomem;
 	*written = (struct atf_written){ 0 };
-	part->linked_first = UINT32_MAX;
-	folder = part_folder(writer, track->process, (uint32_t)track->parts.count - 1);
-	snprintf(name, sizeof(name), ATF_THREAD_PREFIX "%u", track->slot);
-	part->folder = folder ? sonde_path_join(folder, name) : NULL;
+	folder = atf_part_folder(writer->folders[track->written.process],
+				 (uint32_t)track->written.parts.count - 1);
+	part->folder = folder ? atf_thread_folder(folder, track->written.slot) : NULL;
 	if (!part->folder)
 		goto nomem;
 	track->open = part;
@@ -352,20 +299,15 @@ static enum sonde_status begin_detail(struct atf_track_writer *track, struct son
 	struct atf_part_writer *part = track->open;
 	uint8_t bytes[ATF_HEADER_SIZE];
 
-	part->detail_header = (struct atf_detail_header){
-		.identity = part->header.identity,
-		.events_offset = ATF_HEADER_SIZE,
-	};
-	part->has_detail = true;
-	atf_detail_header_encode(&part->detail_header, bytes);
+	part->frame.has_detail = true;
+	atf_frame_detail_placeholder(&part->frame, bytes);
 	return open_lane(&part->detail, part->folder, ATF_DETAIL_NAME, bytes, err);
 }
 
 static enum sonde_status write_detail_bytes(struct atf_part_writer *part, const void *bytes,
 					    size_t size, struct sonde_error *err)
 {
-	part->detail_footer.checksum = sonde_crc32(part->detail_footer.checksum, bytes, size);
-	part->detail_footer.bytes_length += size;
+	atf_frame_sum_details(&part->frame, bytes, size);
 	return sonde_output_write(&part->detail, bytes, size, err);
 }
 
@@ -379,12 +321,8 @@ static enum sonde_status encode_payload(struct atf_writer *writer,
 
 	if (detail->function != SONDE_NONE)
 		status = atf_writer_function_key(writer, detail->function, &key, err);
-	sonde_store_u64le(bytes, key);
-	for (int i = 0; i < SONDE_REGISTER_COUNT; i++)
-		sonde_store_u64le(bytes + ATF_PAYLOAD_REGISTERS + 8 * i,
-				  detail->registers.values[i]);
-	sonde_store_u16le(bytes + ATF_PAYLOAD_STACK_SIZE, (uint16_t)detail->stack_size);
-	sonde_store_u16le(bytes + ATF_PAYLOAD_FLAGS, detail->registers.flags);
+	atf_payload_encode(bytes, key, detail->registers.values, (uint16_t)detail->stack_size,
+			   detail->registers.flags);
 	return status;
 }
 
@@ -402,22 +340,19 @@ static enum sonde_status write_detail(struct atf_writer *writer, struct atf_trac
 		.event_type = detail->type,
 		.flags = detail->flags,
 		.index_seq = index_seq,
-		.thread_id = track->slot,
+		.thread_id = track->written.slot,
 		.timestamp = detail->time_ns,
 	};
 	struct atf_part_writer *part = track->open;
-	struct atf_detail_footer *footer = &part->detail_footer;
 	enum sonde_status status = SONDE_OK;
 
-	if (!part->has_detail)
+	if (!part->frame.has_detail)
 		status = begin_detail(track, err);
 	if (status == SONDE_OK && registers)
 		status = encode_payload(writer, detail, bytes + ATF_DETAIL_RECORD_SIZE, err);
 	if (status < 0)
 		return status;
-	if (footer->event_count++ == 0)
-		footer->time_start_ns = detail->time_ns;
-	footer->time_end_ns = detail->time_ns;
+	atf_frame_count_details(&part->frame, 1, detail->time_ns, detail->time_ns);
 	atf_detail_record_encode(&record, bytes);
 	status = write_detail_bytes(part, bytes, fixed, err);
 	if (status == SONDE_OK && stack_size)
@@ -436,7 +371,7 @@ static enum sonde_status carry_detail(struct atf_writer *writer, struct atf_trac
 				      const struct sonde_event *event, uint32_t index_seq,
 				      uint32_t *detail_seq, struct sonde_error *err)
 {
-	struct atf_part_writer *part = track->open;
+	struct atf_frame *frame = &track->open->frame;
 	struct sonde_detail detail;
 	enum sonde_status status = sonde_batch_detail(batch, event, &detail, err);
 
@@ -450,10 +385,8 @@ static enum sonde_status carry_detail(struct atf_writer *writer, struct atf_trac
 			err);
 	if (status < 0)
 		return status;
-	*detail_seq = (uint32_t)part->detail_footer.event_count;
-	if (part->linked_first == UINT32_MAX)
-		part->linked_first = index_seq;
-	part->linked_last = index_seq;
+	*detail_seq = (uint32_t)frame->detail_footer.event_count;
+	atf_frame_link(frame, index_seq, index_seq);
 	return write_detail(writer, track, &detail, index_seq, err);
 }
 
@@ -478,7 +411,7 @@ static uint32_t file_kind(const struct sonde_event *event)
  * Keeps count of synthetic events: those at the start, and those at the end so far. Others cannot
  * be told apart in the file.
  */
-static enum sonde_status note_synthetic(struct atf_writer *writer, struct atf_track_writer *track,
+static enum sonde_status note_synthetic(struct atf_writer *writer, struct atf_written_track *track,
 					const struct sonde_event *event, struct sonde_error *err)
 {
 	uint64_t lost = track->synthetic_tail;
@@ -496,7 +429,7 @@ static enum sonde_status note_synthetic(struct atf_writer *writer, struct atf_tr
 			      err);
 }
 
-static void note_time(struct atf_track_writer *track, uint64_t time_ns)
+static void note_time(struct atf_written_track *track, uint64_t time_ns)
 {
 	if (track->event_count == 0 || time_ns < track->time_min_ns)
 		track->time_min_ns = time_ns;
@@ -507,8 +440,7 @@ static void note_time(struct atf_track_writer *track, uint64_t time_ns)
 static enum sonde_status flush_chunk(struct atf_part_writer *part, const uint8_t *chunk,
 				     size_t size, struct sonde_error *err)
 {
-	part->footer.checksum = sonde_crc32(part->footer.checksum, chunk, size);
-	part->footer.bytes_written += size;
+	atf_frame_sum_events(&part->frame, chunk, size);
 	return sonde_output_write(&part->index, chunk, size, err);
 }
 
@@ -518,10 +450,10 @@ static enum sonde_status encode_event(struct atf_writer *writer, struct atf_trac
 				      const struct sonde_event *event, uint8_t *bytes,
 				      struct sonde_error *err)
 {
-	struct atf_part_writer *part = track->open;
+	struct atf_frame *frame = &track->open->frame;
 	struct atf_index_event record = {
 		.timestamp_ns = event->time_ns,
-		.thread_id = track->slot,
+		.thread_id = track->written.slot,
 		.event_kind = file_kind(event),
 		.call_depth = event->depth,
 		.detail_seq = ATF_NO_LINK,
@@ -531,69 +463,44 @@ static enum sonde_status encode_event(struct atf_writer *writer, struct atf_trac
 
 	if (status == SONDE_OK && event->detail != SONDE_NONE)
 		status = carry_detail(writer, track, batch, event,
-				      (uint32_t)part->footer.event_count, &record.detail_seq, err);
+				      (uint32_t)frame->footer.event_count, &record.detail_seq, err);
 	if (status < 0)
 		return status;
 	atf_index_event_encode(&record, bytes);
-	if (part->footer.event_count++ == 0)
-		part->footer.time_start_ns = event->time_ns;
-	part->footer.time_end_ns = event->time_ns;
-	status = note_synthetic(writer, track, event, err);
-	note_time(track, event->time_ns);
-	track->event_count++;
+	atf_frame_count_events(frame, 1, event->time_ns, event->time_ns);
+	status = note_synthetic(writer, &track->written, event, err);
+	note_time(&track->written, event->time_ns);
+	track->written.event_count++;
 	return status;
 }
 
-/* Puts the index footer behind the events, then the real header over the placeholder. */
-static enum sonde_status finish_index(struct atf_part_writer *part, struct sonde_error *err)
+/* Puts the footer behind the records, then the real header over the placeholder. */
+static enum sonde_status finish_file(struct sonde_output *output, const uint8_t *header,
+				     const uint8_t *footer, struct sonde_error *err)
 {
-	uint8_t bytes[ATF_HEADER_SIZE];
-	enum sonde_status status;
+	enum sonde_status status = sonde_output_write(output, footer, ATF_FOOTER_SIZE, err);
 
-	part->header.identity.flags = part->has_detail ? ATF_FLAG_HAS_DETAIL : 0;
-	part->header.event_count = (uint32_t)part->footer.event_count;
-	part->header.footer_offset = ATF_HEADER_SIZE + part->footer.bytes_written;
-	part->header.time_start_ns = part->footer.time_start_ns;
-	part->header.time_end_ns = part->footer.time_end_ns;
-	atf_index_footer_encode(&part->footer, bytes);
-	status = sonde_output_write(&part->index, bytes, ATF_FOOTER_SIZE, err);
-	if (status < 0)
-		return status;
-	atf_index_header_encode(&part->header, bytes);
-	status = sonde_output_patch(&part->index, 0, bytes, ATF_HEADER_SIZE, err);
-	return status < 0 ? status : sonde_output_close(&part->index, err);
-}
-
-static enum sonde_status finish_detail(struct atf_part_writer *part, struct sonde_error *err)
-{
-	uint8_t bytes[ATF_HEADER_SIZE];
-	enum sonde_status status;
-
-	part->detail_header.event_count = part->detail_footer.event_count;
-	part->detail_header.bytes_length = part->detail_footer.bytes_length;
-	if (part->linked_first != UINT32_MAX) {
-		part->detail_header.index_seq_start = part->linked_first;
-		part->detail_header.index_seq_end = part->linked_last;
-	}
-	atf_detail_footer_encode(&part->detail_footer, bytes);
-	status = sonde_output_write(&part->detail, bytes, ATF_FOOTER_SIZE, err);
-	if (status < 0)
-		return status;
-	atf_detail_header_encode(&part->detail_header, bytes);
-	status = sonde_output_patch(&part->detail, 0, bytes, ATF_HEADER_SIZE, err);
-	return status < 0 ? status : sonde_output_close(&part->detail, err);
+	if (status == SONDE_OK)
+		status = sonde_output_patch(output, 0, header, ATF_HEADER_SIZE, err);
+	return status < 0 ? status : sonde_output_close(output, err);
 }
 
 static enum sonde_status finish_part(struct atf_track_writer *track, struct sonde_error *err)
 {
+	uint8_t header[ATF_HEADER_SIZE], footer[ATF_FOOTER_SIZE];
 	struct atf_part_writer *part = track->open;
+	bool has_detail = part->frame.has_detail;
 	enum sonde_status status = SONDE_OK;
 
-	track->parts.items[track->parts.count - 1].has_detail = part->has_detail;
-	if (part->has_detail)
-		status = finish_detail(part, err);
-	if (status == SONDE_OK)
-		status = finish_index(part, err);
+	track->written.parts.items[track->written.parts.count - 1].has_detail = has_detail;
+	if (has_detail) {
+		atf_frame_detail_end(&part->frame, header, footer);
+		status = finish_file(&part->detail, header, footer, err);
+	}
+	if (status == SONDE_OK) {
+		atf_frame_index_end(&part->frame, header, footer);
+		status = finish_file(&part->index, header, footer, err);
+	}
 	track->open = NULL;
 	part_writer_free(part);
 	return status;
@@ -625,7 +532,7 @@ static enum sonde_status write_chunk(struct atf_writer *writer, struct atf_track
 		if (event->kind > SONDE_EVENT_EXCEPTION) {
 			status = lose_event(writer, event, err);
 		} else {
-			if (track->open->footer.event_count >= writer->events_per_file)
+			if (track->open->frame.footer.event_count >= writer->events_per_file)
 				break;
 			status = encode_event(writer, track, batch, event, chunk + used, err);
 			used += ATF_EVENT_SIZE;
@@ -644,7 +551,7 @@ static enum sonde_status atf_writer_events(struct sonde_sink *sink, uint32_t tra
 	enum sonde_status status = SONDE_OK;
 
 	for (size_t start = 0; start < batch->count && status == SONDE_OK;) {
-		if (track->open && track->open->footer.event_count >= writer->events_per_file)
+		if (track->open && track->open->frame.footer.event_count >= writer->events_per_file)
 			status = finish_part(track, err);
 		if (status == SONDE_OK && !track->open)
 			status = begin_part(writer, track, err);
@@ -677,41 +584,41 @@ static enum sonde_status atf_writer_track_end(struct sonde_sink *sink, uint32_t 
 	struct atf_track_writer *track = &writer->tracks[track_id];
 	enum sonde_status status = SONDE_OK;
 
-	if (!track->parts.count)
+	if (!track->written.parts.count)
 		status = begin_part(writer, track, err);
 	if (status == SONDE_OK && track->open)
 		status = finish_part(track, err);
 	return status;
 }
 
-/* The manifests of all parts of a process: as many as its longest track has. */
-static enum sonde_status write_manifests(struct atf_writer *writer, uint32_t process,
-					 struct sonde_error *err)
+static enum sonde_status manifest_key(void *context, uint32_t function, uint64_t *key,
+				      struct sonde_error *err)
 {
-	enum sonde_status status = SONDE_OK;
-	size_t parts = 1;
+	return atf_writer_function_key(context, function, key, err);
+}
 
-	for (size_t i = 0; i < writer->track_count; i++)
-		if (writer->tracks[i].process == process && writer->tracks[i].parts.count > parts)
-			parts = writer->tracks[i].parts.count;
-	for (uint32_t part = 0; part < parts && status == SONDE_OK; part++) {
-		char *folder = part_folder(writer, process, part);
+static const struct atf_written_track *manifest_track(void *context, uint32_t track)
+{
+	const struct atf_writer *writer = context;
 
-		if (!folder)
-			return sonde_fail_nomem(err);
-		status = atf_manifest_write(writer, process, part, folder, err);
-		free(folder);
-	}
-	return status;
+	return &writer->tracks[track].written;
 }
 
 static enum sonde_status atf_writer_finish(struct sonde_sink *sink, struct sonde_error *err)
 {
 	struct atf_writer *writer = atf_writer_of(sink);
-	enum sonde_status status = SONDE_OK;
+	struct atf_manifest_writer manifests = {
+		.definitions = writer->definitions,
+		.context = writer,
+		.track_count = (uint32_t)writer->track_count,
+		.track = manifest_track,
+		.function_key = manifest_key,
+	};
+	enum sonde_status status = atf_manifest_writer_init(&manifests, err);
 
 	for (uint32_t i = 0; i < writer->process_count && status == SONDE_OK; i++)
-		status = write_manifests(writer, i, err);
+		status = atf_manifests_write(&manifests, i, writer->folders[i], err);
+	atf_manifest_writer_release(&manifests);
 	return status < 0 ? status : sonde_staged_commit(&writer->staged, err);
 }
 
@@ -721,7 +628,7 @@ static void atf_writer_free(struct sonde_sink *sink)
 
 	for (size_t i = 0; writer->tracks && i < writer->track_count; i++) {
 		part_writer_free(writer->tracks[i].open);
-		sonde_vec_release(&writer->tracks[i].parts);
+		sonde_vec_release(&writer->tracks[i].written.parts);
 	}
 	free(writer->tracks);
 	for (size_t i = 0; writer->folders && i < writer->process_count; i++)

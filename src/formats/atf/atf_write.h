@@ -9,23 +9,12 @@
 #include "base/file.h"
 #include "base/map.h"
 #include "base/table.h"
-#include "base/vec.h"
+#include "formats/atf/atf_manifest_write.h"
 #include "formats/format.h"
 
-/* What one part of a thread came to, for its manifest. */
-struct atf_written {
-	bool has_detail;
-};
-
-/* A thread being written, and afterwards what its manifest entry says. */
+/* A thread being written. */
 struct atf_track_writer {
-	const struct sonde_track *track;
-	uint32_t process;
-	uint32_t slot; /* thread_N it is written to */
-	SONDE_VEC(struct atf_written) parts;
-	uint64_t event_count; /* over all parts */
-	uint64_t time_min_ns, time_max_ns;
-	uint64_t synthetic_head, synthetic_tail;
+	struct atf_written_track written;
 	struct atf_part_writer *open; /* the files of the present part */
 };
 
@@ -61,17 +50,5 @@ enum sonde_status atf_writer_add_unlinked(struct sonde_sink *sink, uint32_t trac
 /* The function_id of a function; a new one where the function has none of its own. */
 enum sonde_status atf_writer_function_key(struct atf_writer *writer, uint32_t function,
 					  uint64_t *key, struct sonde_error *err);
-
-/* module_id of a module: its own, or the hash of its path. */
-uint32_t atf_module_key(const struct sonde_definitions *definitions,
-			const struct sonde_module *module);
-
-/* clock_type of a process; 0 for a clock that ATF has no number for. */
-uint8_t atf_clock_type(const struct sonde_definitions *definitions,
-		       const struct sonde_process *process);
-
-/* Writes manifest.json into the folder of part `part` (from 0) of a process. */
-enum sonde_status atf_manifest_write(struct atf_writer *writer, uint32_t process, uint32_t part,
-				     const char *folder, struct sonde_error *err);
 
 #endif

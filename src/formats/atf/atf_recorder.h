@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writes an ATF session while the program runs: straight into the folder, each file a valid
+ * unfinished one at every moment, so that `recover` makes a session of whatever a killed recorder
+ * leaves. Nothing is known beforehand: processes and threads come as they start. For one thread
+ * at a time.
+ */
+#ifndef SONDE_ATF_RECORDER_H
+#define SONDE_ATF_RECORDER_H
+
+#include <sonde/definitions.h>
+#include <sonde/event.h>
+
+#include "formats/atf/atf_layout.h"
+
+struct atf_recorder;
+struct atf_recorder_thread;
+
+/* For tests: 0 takes what is usual. */
+struct atf_recorder_limits {
+	uint64_t events_per_file;
+	size_t open_files; /* at most so many at a time */
+};
+
+/*
+ * Makes the folder. What exists there is only replaced with `replace`, and only where it opens as
+ * a recording or is an empty folder.
+ */
+enum sonde_status atf_recorder_create(const char *folder, bool replace,
+				      struct atf_recorder **recorder, struct sonde_error *err);
+enum sonde_status atf_recorder_create_limited(const char *folder, bool replace,
+					      const struct atf_recorder_limits *limits,
+					      struct atf_recorder **recorder,
+					      struct sonde_error *err);
+
+/*
+ * Before the end the manifests will take about so many bytes, beyond what is kept for them and
+ * for the threads anyway (256 KB and 8 KB a thread): room for them is set aside, as far as there
+ * is any. Worth telling when many functions were met.
+ */
+void atf_recorder_reserve(struct atf_recorder *recorder, uint64_t manifest_bytes);
+
+/* A new process; its folder pid_N (pid_N_2 for a second of that pid) is made with its first thread. */
+enum sonde_status atf_recorder_add_process(struct atf_recorder *recorder, uint32_t pid,
+					   uint32_t *process, struct sonde_error *err);
+
+/* A new thread of a process: thread_K with K from 0 in its process. Its number in the recorder
+ * counts from 0 over all processes in the order of these calls. */
+enum sonde_status atf_recorder_add_thread(struct atf_recorder *recorder, uint32_t process,
+					  struct atf_recorder_thread **thread,
+					  struct sonde_error *err);
+
+uint32_t atf_recorder_thread_slot(const struct atf_recorder_thread *thread);
+
+/*
+ * How many more events fit into the present file; at 0 call next_part. index_seq of the next event
+ * is next_index.
+ */
+uint32_t atf_recorder_room(const struct atf_recorder_thread *thread);
+uint32_t atf_recorder_next_index(const struct atf_recorder_thread *thread);
+enum sonde_status atf_recorder_next_part(struct atf_recorder_thread *thread,
+					 struct sonde_error *err);
+
+/*
+ * Appends events as they are (thread_id is the thread's slot; times never go back) and writes them
+ * out at once: all of them, or (where it fails) none. A thread that failed once fails at once from
+ * then on; what it has stays, and is finished in the end. Writing past a limit on the size of
+ * files raises SIGXFSZ: ignore it.
+ */
+enum sonde_status atf_recorder_events(struct atf_recorder_thread *thread,
+				      const struct atf_index_event *events, size_t count,
+				      struct sonde_error *err);
+
+/*
+ * Appends a detail of the event that will have `index_seq` and gives its number for that event's
+ * detail_seq. Kept in a buffer until atf_recorder_events() is called next. One whose event will
+ * not fit into the present part is passed over, and its number is ATF_NO_LINK.
+ */
+struct atf_recorder_detail {
+	uint16_t type;	/* ATF_DETAIL_TYPE_* */
+	uint16_t flags; /* of the payload: SONDE_REGISTERS_* */
+	uint32_t index_seq;
+	uint64_t time_ns;
+	uint64_t function_id;
+	uint64_t registers[SONDE_REGISTER_COUNT];
+	const uint8_t *stack;
+	uint16_t stack_size;
+};
+enum sonde_status atf_recorder_detail(struct atf_recorder_thread *thread,
+				      const struct atf_recorder_detail *detail,
+				      uint32_t *detail_seq, struct sonde_error *err);
+
+/* The first and last events of a thread were not recorded but made up to open and close calls. */
+void atf_recorder_set_synthetic(struct atf_recorder_thread *thread, uint64_t head, uint64_t tail);
+
+/* Bytes in the files so far. */
+uint64_t atf_recorder_bytes(const struct atf_recorder *recorder);
+
+/*
+ * Finishes all files of one thread that will get no more events (its files are closed; adding
+ * events again reopens them). finish() does it for all that were not ended.
+ */
+enum sonde_status atf_recorder_end_thread(struct atf_recorder_thread *thread,
+					  struct sonde_error *err);
+
+/*
+ * Writes footers, headers and manifests. The definitions have the recorder's processes and, as
+ * tracks, its threads, both in the order in which they were added, and the functions with their
+ * keys. After a failed write (a full disk) the session is finished with what is in the files;
+ * `lost` gets the number of events that had to be taken back to make room for footers.
+ */
+enum sonde_status atf_recorder_finish(struct atf_recorder *recorder,
+				      const struct sonde_definitions *definitions, uint64_t *lost,
+				      struct sonde_error *err);
+void atf_recorder_free(struct atf_recorder *recorder);
+
+#endif

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The recorder of ATF sessions with each allocation and each call to the system failing in turn.
+ * Whatever fails, the session is finished and clean, or can be recovered.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <sonde/sonde.h>
+
+#include "fault.h"
+#include "formats/atf/atf_recorder.h"
+
+#define THREADS 3
+#define ROUNDS 5
+#define EVENTS 4
+
+struct world {
+	char output[80], recovered[80];
+	bool replace;
+};
+
+/* A recording at work. */
+struct run {
+	struct atf_recorder *recorder;
+	struct sonde_definitions *definitions;
+	struct atf_recorder_thread *threads[THREADS];
+};
+
+static char scratch[64];
+static struct world world;
+
+/* In memory where that can be had: there are thousands of runs. */
+static int make_scratch(void **state)
+{
+	(void)state;
+	snprintf(scratch, sizeof(scratch), "%s/sonde-fault-recorder-XXXXXX",
+		 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+	if (!mkdtemp(scratch))
+		return -1;
+	snprintf(world.output, sizeof(world.output), "%s/out", scratch);
+	snprintf(world.recovered, sizeof(world.recovered), "%s/recovered", scratch);
+	return 0;
+}
+
+static void remove_output(void *user)
+{
+	char command[128];
+
+	(void)user;
+	snprintf(command, sizeof(command), "rm -rf %s/*", scratch);
+	assert_int_equal(system(command), 0);
+}
+
+static int remove_scratch(void **state)
+{
+	remove_output(*state);
+	return rmdir(scratch);
+}
+
+static enum sonde_status define(struct run *run, uint32_t process, struct sonde_error *err)
+{
+	struct sonde_process definition = { .os_id = 7,
+					    .arch = SONDE_ARCH_X86_64,
+					    .os = SONDE_OS_LINUX };
+	struct sonde_clock clock = { .kind = SONDE_CLOCK_BOOTTIME };
+	struct sonde_function function = {
+		.process = process, .module = SONDE_NONE, .has_key = true, .key = 1
+	};
+	enum sonde_status status = SONDE_OK;
+	uint32_t id;
+
+	if (!process)
+		status = sonde_definitions_add_clock(run->definitions, &clock, &id, err);
+	if (status == SONDE_OK)
+		status = sonde_definitions_add_process(run->definitions, &definition, &id, err);
+	if (status == SONDE_OK)
+		status = sonde_definitions_add_function(run->definitions, &function, &id, err);
+	return status;
+}
+
+/* Two processes of one pid; a thread that cannot be added is left out. */
+static enum sonde_status begin(struct run *run, struct sonde_error *err)
+{
+	enum sonde_status status = SONDE_OK;
+	uint32_t id;
+
+	for (uint32_t i = 0; i < 2 && status == SONDE_OK; i++) {
+		status = atf_recorder_add_process(run->recorder, 7, &id, err);
+		if (status == SONDE_OK)
+			status = define(run, i, err);
+	}
+	for (uint32_t i = 0; i < THREADS && status == SONDE_OK; i++) {
+		struct sonde_track track = { .process = i % 2, .os_id = UINT64_MAX };
+
+		if (atf_recorder_add_thread(run->recorder, i % 2, &run->threads[i], err) == 0)
+			status = sonde_definitions_add_track(run->definitions, &track, &id, err);
+	}
+	return status;
+}
+
+/* A round of events; every second has a detail. */
+static enum sonde_status put_events(struct atf_recorder_thread *thread, uint64_t round,
+				    struct sonde_error *err)
+{
+	struct atf_index_event events[EVENTS];
+	enum sonde_status status = SONDE_OK;
+
+	if (!atf_recorder_room(thread))
+		status = atf_recorder_next_part(thread, err);
+	for (uint32_t i = 0; i < EVENTS && status == SONDE_OK; i++) {
+		struct atf_recorder_detail detail = {
+			.type = ATF_DETAIL_TYPE_CALL,
+			.index_seq = atf_recorder_next_index(thread) + i,
+			.time_ns = round * 10 + i,
+			.function_id = 1,
+		};
+
+		events[i] = (struct atf_index_event){
+			.timestamp_ns = detail.time_ns,
+			.function_id = 1,
+			.thread_id = atf_recorder_thread_slot(thread),
+			.event_kind = i % 2 ? ATF_KIND_RETURN : ATF_KIND_CALL,
+			.call_depth = 1,
+			.detail_seq = ATF_NO_LINK,
+		};
+		if (i % 2 == 0)
+			status = atf_recorder_detail(thread, &detail, &events[i].detail_seq, err);
+	}
+	return status < 0 ? status : atf_recorder_events(thread, events, EVENTS, err);
+}
+
+static enum sonde_status record(struct run *run, struct sonde_error *err)
+{
+	struct sonde_error ignored = { 0 };
+	enum sonde_status status = begin(run, err);
+	uint64_t lost;
+
+	if (status < 0)
+		return status;
+	for (uint64_t round = 0; round < ROUNDS; round++) {
+		for (uint32_t i = 0; i < THREADS; i++) {
+			struct atf_recorder_thread *thread = run->threads[i];
+
+			if (!thread)
+				continue;
+			put_events(thread, round, &ignored);
+			if (i == 1 && round == 1)
+				atf_recorder_end_thread(thread, &ignored);
+		}
+	}
+	return atf_recorder_finish(run->recorder, run->definitions, &lost, err);
+}
+
+static enum sonde_status run_record(void *user, struct sonde_error *err)
+{
+	const struct world *where = user;
+	struct atf_recorder_limits limits = { .events_per_file = 3 * EVENTS, .open_files = 3 };
+	struct run run = { .definitions = sonde_definitions_new() };
+	enum sonde_status status;
+
+	if (!run.definitions)
+		return sonde_fail_nomem(err);
+	status = atf_recorder_create_limited(where->output, where->replace, &limits, &run.recorder,
+					     err);
+	if (status == SONDE_OK)
+		status = record(&run, err);
+	atf_recorder_free(run.recorder);
+	sonde_definitions_free(run.definitions);
+	return status;
+}
+
+static void assert_clean(const char *path)
+{
+	struct sonde_diagnostics *diagnostics = sonde_diagnostics_new();
+	struct sonde_check_options options = { .threads = 1 };
+	const struct sonde_finding *finding;
+	struct sonde_error err = { 0 };
+
+	assert_int_equal(sonde_check(path, &options, diagnostics, &err), SONDE_OK);
+	for (size_t i = 0; (finding = sonde_diagnostics_at(diagnostics, i)); i++)
+		if (finding->type->severity > SONDE_NOTE)
+			fail_msg("%s: %s: expected %s, found %s", finding->file, finding->type->id,
+				 finding->expected, finding->found);
+	sonde_diagnostics_free(diagnostics);
+}
+
+/* Clean where it was finished; else what is there can be recovered. */
+static void expect_usable(void *user, enum sonde_status status, const struct sonde_error *err)
+{
+	const struct world *where = user;
+	struct sonde_diagnostics *diagnostics;
+	struct sonde_recover_options options = { .replace = true };
+	struct sonde_recover_result result;
+	struct sonde_error recover_error = { 0 };
+	char path[128];
+
+	(void)err;
+	snprintf(path, sizeof(path), "%s/pid_7", where->output);
+	if (access(path, F_OK) != 0)
+		return;
+	if (status == SONDE_OK) {
+		assert_clean(where->output);
+		return;
+	}
+	diagnostics = sonde_diagnostics_new();
+	if (sonde_recover(where->output, where->recovered, &options, diagnostics, &result,
+			  &recover_error) < 0)
+		fail_msg("%s: %s", recover_error.file, recover_error.message);
+	sonde_diagnostics_free(diagnostics);
+	assert_clean(where->recovered);
+}
+
+static void put_old_session(void *user)
+{
+	struct world *where = user;
+	struct sonde_error err = { 0 };
+	bool replace = where->replace;
+
+	remove_output(user);
+	where->replace = false;
+	assert_int_equal(run_record(user, &err), SONDE_OK);
+	where->replace = replace;
+}
+
+static void test_record(void **state)
+{
+	struct fault_case record_case = {
+		.run = run_record,
+		.before = remove_output,
+		.after = expect_usable,
+		.user = &world,
+	};
+
+	(void)state;
+	assert_true(fault_run_all(FAULT_ALLOCATION, &record_case) > 100);
+	assert_true(fault_run_all(FAULT_INPUT, &record_case) > 5);
+	assert_true(fault_run_all(FAULT_OUTPUT, &record_case) > 100);
+	fault_short_writes = true; /* no fault: there are no threads that could fail to start */
+	assert_int_equal(fault_run_all(FAULT_THREAD, &record_case), 0);
+	fault_short_writes = false;
+}
+
+static void test_replace(void **state)
+{
+	struct fault_case record_case = {
+		.run = run_record,
+		.before = put_old_session,
+		.after = expect_usable,
+		.user = &world,
+	};
+
+	(void)state;
+	world.replace = true;
+	assert_true(fault_run_all(FAULT_ALLOCATION, &record_case) > 100);
+	assert_true(fault_run_all(FAULT_INPUT, &record_case) > 20);
+	world.replace = false;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_record),
+		cmocka_unit_test(test_replace),
+	};
+
+	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
+}

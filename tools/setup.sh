@@ -35,6 +35,10 @@ has_libc_headers() {
 	echo '#include <stdio.h>' | gcc -E -x c -
 }
 
+has_cxx_library() {
+	echo 'int main(void) { return 0; }' | gcc -x c -o /dev/null - -lstdc++
+}
+
 clang_runtime_is_there() {
 	resources=$(clang -print-resource-dir) || return 1
 	[ -n "$(find "$resources" -name 'libclang_rt.fuzzer*' -print -quit)" ]
@@ -70,6 +74,9 @@ list_missing() {
 	need build ninja-build 'runs the build' has ninja
 	need build pkg-config 'finds libraries' has pkg-config
 	need build libdeflate-dev 'CRC-32 at the speed of memory' has_library libdeflate
+	need build libelf-dev 'reads programs and libraries, for names of functions' has_library libelf
+	need build libdw-dev 'reads their debug information, for source lines' has_library libdw
+	need build g++ 'its library makes C++ names readable' has_cxx_library
 	need test libcmocka-dev 'unit tests' has_library cmocka
 	need test clang 'the second compiler; sanitizers and fuzzing' has clang
 	need test "$clang_runtime" 'run-time libraries of sanitizers and fuzzer' \
@@ -84,6 +91,9 @@ list_missing() {
 	need lint cppcheck 'static analysis' has cppcheck
 	need lint shellcheck 'checks shell scripts' has shellcheck
 	need bench valgrind 'counts instructions' has valgrind
+	need bench uftrace 'the recorder that ours is compared with' has uftrace
+	need bench dpkg-dev 'unpacks the sources of programs to record' has dpkg-source
+	need bench tcl 'puts sqlite together from its sources' has tclsh
 }
 
 as_root() {

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fuzzes the reader of ELF files: the input is a file whose functions are all listed, looked up,
+ * and asked for their lines and plain names. Beyond "does not crash" it holds what symbols.h says
+ * about order and sizes.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "symbols/symbols.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define REQUIRE(condition)                                                                         \
+	do {                                                                                       \
+		if (!(condition)) {                                                                \
+			fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__,          \
+				#condition);                                                       \
+			abort();                                                                   \
+		}                                                                                  \
+	} while (0)
+
+/* A file in memory that is filled anew each time. */
+static const char *put_input(const uint8_t *data, size_t size)
+{
+	static char path[64];
+	static int fd = -1;
+
+	if (fd < 0) {
+		fd = memfd_create("input", MFD_CLOEXEC);
+		REQUIRE(fd >= 0);
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	}
+	REQUIRE(ftruncate(fd, 0) == 0);
+	REQUIRE(!size || pwrite(fd, data, size, 0) == (ssize_t)size);
+	return path;
+}
+
+static void walk_function(struct sonde_symbols *symbols, const struct sonde_symbol *symbol)
+{
+	struct sonde_symbol found;
+	const char *file;
+	uint32_t line;
+
+	REQUIRE(symbol->size > 0);
+	REQUIRE(symbol->raw_name[0]);
+	REQUIRE(sonde_symbols_find(symbols, symbol->address, &found));
+	REQUIRE(found.address == symbol->address);
+	REQUIRE(sonde_symbols_find(symbols, symbol->address + symbol->size - 1, &found));
+	REQUIRE(found.address >= symbol->address);
+	if (sonde_symbols_line(symbols, symbol->address, &file, &line))
+		REQUIRE(line > 0 && strlen(file) > 0);
+	free(sonde_demangle(symbol->raw_name));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *path = put_input(data, size);
+	struct sonde_symbols *symbols;
+	struct sonde_symbols_program program;
+	struct sonde_symbol symbol, before = { 0 };
+	struct sonde_error err = { 0 };
+
+	if (sonde_symbols_open(path, NULL, 0, &symbols, &err) < 0) {
+		REQUIRE(err.message[0]);
+		return 0;
+	}
+	sonde_symbols_program(symbols, &program);
+	REQUIRE(program.patchable == (program.patchable_size > 0));
+	for (size_t i = 0; i < sonde_symbols_count(symbols); i++) {
+		sonde_symbols_at(symbols, i, &symbol);
+		REQUIRE(!i || symbol.address > before.address);
+		walk_function(symbols, &symbol);
+		before = symbol;
+	}
+	sonde_symbols_free(symbols);
+	return 0;
+}

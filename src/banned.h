@@ -4,7 +4,7 @@
  * source of the library and of the command; the system headers come first, so that their own
  * declarations are left alone.
  */
-#ifndef SONDE_BANNED_H
+#if !defined(SONDE_BANNED_H) && !defined(__ASSEMBLER__)
 #define SONDE_BANNED_H
 
 #include <stdio.h>

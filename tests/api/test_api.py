@@ -46,10 +46,21 @@ def run(command, **options):
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
 
 
-def declared_functions():
-    """Every function that the public headers declare and do not define inline."""
+RUNTIME_HEADERS = [os.path.join(INCLUDE, "sonde", "record.h")]
+LIBRARY_HEADERS = [header for header in HEADERS if header not in RUNTIME_HEADERS]
+# What libsonde-rt.so has besides: hooks of compilers, and functions that it stands in for.
+RUNTIME_HOOKS = {"__cyg_profile_func_enter", "__cyg_profile_func_exit"}
+RUNTIME_WRAPPED = {
+    "__cxa_begin_catch", "__cxa_rethrow", "__cxa_throw", "__longjmp_chk", "_Unwind_Backtrace",
+    "_longjmp", "backtrace", "dlclose", "dlmopen", "dlopen", "fork", "longjmp", "pthread_create",
+    "pthread_exit", "setcontext", "sigaltstack", "siglongjmp", "swapcontext",
+}
+
+
+def declared_functions(headers):
+    """Every function that these headers declare and do not define inline."""
     names = set()
-    for header in HEADERS:
+    for header in headers:
         done = run(["cc", "-E", "-P", "-I", INCLUDE, "-x", "c", header])
         assert done.returncode == 0, done.stdout
         text = re.sub(r"__attribute__\s*\(\(.*?\)\)(?=\s*[;{])", "", done.stdout, flags=re.S)
@@ -67,23 +78,34 @@ def declared_functions():
 
 
 class Exports(unittest.TestCase):
-    def exported(self):
-        library = os.path.join(BUILD, "libsonde.so.0")
+    def exported(self, name):
+        library = os.path.join(BUILD, name)
         done = run(["nm", "-D", "--defined-only", "--without-symbol-versions", library])
         self.assertEqual(done.returncode, 0, done.stdout)
         symbols = [line.split() for line in done.stdout.splitlines()]
         return {name for *_, kind, name in symbols if kind != "A"}
 
     def test_functions_are_found_in_the_headers(self):
-        names = declared_functions()
+        names = declared_functions(HEADERS)
         for name in ("sonde_version", "sonde_fail", "sonde_definitions_add_function",
-                     "sonde_definitions_track_count", "sonde_recording_open", "sonde_check"):
+                     "sonde_definitions_track_count", "sonde_recording_open", "sonde_check",
+                     "sonde_record_mark"):
             self.assertIn(name, names)
         for name in ("sonde_event_leaves", "sonde_progress_function", "sonde_status"):
             self.assertNotIn(name, names)
 
     def test_exports_are_exactly_the_declared_functions(self):
-        self.assertEqual(sorted(self.exported()), sorted(declared_functions()))
+        self.assertEqual(sorted(self.exported("libsonde.so.0")),
+                         sorted(declared_functions(LIBRARY_HEADERS)))
+
+    def test_exports_of_the_runtime(self):
+        expected = declared_functions(RUNTIME_HEADERS) | RUNTIME_HOOKS | RUNTIME_WRAPPED
+        self.assertEqual(sorted(self.exported("libsonde-rt.so")), sorted(expected))
+
+    def test_runtime_brings_nothing_along(self):
+        done = run(["readelf", "-dW", os.path.join(BUILD, "libsonde-rt.so")])
+        needed = re.findall(r"\(NEEDED\).*\[(.*)\]", done.stdout)
+        self.assertLessEqual(set(needed), {"libc.so.6", "ld-linux-x86-64.so.2"})
 
     def test_library_needs_no_more_than_it_says(self):
         done = run(["readelf", "-d", os.path.join(BUILD, "libsonde.so.0")])
@@ -186,8 +208,10 @@ class Installed(unittest.TestCase):
     def test_what_is_installed(self):
         for header in HEADERS:
             self.file("include", "sonde", os.path.basename(header))
-        self.file("libsonde.so.0")
-        self.file("libsonde.so")
+        for library in ("libsonde", "libsonde-rt"):
+            self.file(library + ".so.0")
+            self.file(library + ".so")
+            self.file(library + ".a")
 
     def test_command_completions_and_pages(self):
         if not os.path.exists(os.path.join(BUILD, "sonde")):

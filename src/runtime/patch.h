@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Patchable entries, kind (b), shared by patch.c (writes jumps into the program), patch_find.c
+ * (where to), entry_x86_64.S and returns.c (what runs at entry and exit) and backtrace.c.
+ *
+ * A patched function begins with a jump to a thunk of its own, which leads to rt_entry. That
+ * records the entry and then calls the rest of the function, so that it returns to rt_exit: the
+ * call puts the address of rt_exit just where the caller's return address was, and the
+ * processor's return predictor stays right. The original is kept in rt_returns.
+ */
+#ifndef SONDE_RUNTIME_PATCH_H
+#define SONDE_RUNTIME_PATCH_H
+
+#include "runtime/runtime.h"
+
+/* What the trampolines push; its end is the slot, where the return address of the function is. */
+struct rt_frame {
+	uint64_t rdi, rsi, rdx, rcx, r8, r9, rax, r10, r11, rbp;
+	uint64_t word; /* entry: word of the thunk, then where to go on; exit: not used */
+	uint64_t return_address;
+};
+
+/* Word of a thunk: function | how far behind it to go on << 48 | TRIGGER. */
+#define THUNK_BEHIND_SHIFT 48
+#define THUNK_BEHIND_MASK 0xffu
+#define THUNK_TRIGGER (UINT64_C(1) << 63) /* the filter asks for more than recording */
+
+/*
+ * Return addresses that were replaced: a tree over all addresses a stack can have, with one leaf
+ * for each 64 KB of stack and there one entry for each 8 bytes. So coroutines may move between
+ * threads, whatever leaves without returning needs no care, and an entry belongs to whoever
+ * runs on that stack: no lock. The unwinding information of rt_exit walks the same tree.
+ */
+struct rt_return {
+	uint64_t original;
+	uint64_t function; /* as in struct shared_unit, THUNK_TRIGGER added */
+};
+
+#define RETURNS_TOP (1 << 15)	 /* by bits 32 to 46 of the address */
+#define RETURNS_MIDDLE (1 << 16) /* by bits 16 to 31 */
+#define RETURNS_LEAF (1 << 13)	 /* by bits 3 to 15 */
+
+struct rt_returns_leaf {
+	struct rt_return at[RETURNS_LEAF];
+};
+
+struct rt_returns_middle {
+	struct rt_returns_leaf *_Atomic at[RETURNS_MIDDLE];
+};
+
+extern RT_HIDDEN struct rt_returns_middle *_Atomic rt_returns[RETURNS_TOP];
+
+/* NULL: nothing was ever kept near this slot. */
+static inline struct rt_return *rt_return_find(uint64_t slot)
+{
+	struct rt_returns_middle *middle;
+	struct rt_returns_leaf *leaf;
+
+	middle = atomic_load_explicit(&rt_returns[slot >> 32 & (RETURNS_TOP - 1)],
+				      memory_order_acquire);
+	if (RT_UNLIKELY(!middle))
+		return NULL;
+	leaf = atomic_load_explicit(&middle->at[slot >> 16 & (RETURNS_MIDDLE - 1)],
+				    memory_order_acquire);
+	if (RT_UNLIKELY(!leaf))
+		return NULL;
+	return &leaf->at[slot >> 3 & (RETURNS_LEAF - 1)];
+}
+
+/* What became of the entries, of the whole process. */
+struct rt_patch_counts {
+	uint64_t listed;	 /* in __patchable_function_entries */
+	uint64_t selected;	 /* of these, by the filter */
+	uint64_t patched;	 /* of these */
+	uint64_t unfit;		 /* too few NOPs, or not where a function begins */
+	uint64_t fixed;		 /* across a cache line: they stay patched on pause */
+	_Atomic uint64_t missed; /* calls that were not recorded for want of memory */
+};
+
+extern RT_HIDDEN struct rt_patch_counts rt_patch_counts;
+
+/* entry_x86_64.S */
+extern RT_HIDDEN char rt_entry[], rt_exit[];
+/* The functions of runtime.h without _kept, with all vector registers kept. */
+RT_HIDDEN void rt_record_kept(enum unit_kind kind, uint64_t function, uint64_t stack, uint64_t code,
+			      const struct shared_detail *detail);
+RT_HIDDEN void rt_record_at_kept(char *unit, enum unit_kind kind, uint64_t function, uint64_t stack,
+				 uint64_t code);
+RT_HIDDEN bool rt_place_slow_kept(struct rt_place *place, char *unit, size_t size);
+
+/* returns.c: true: the trampoline calls the function, so that rt_exit follows; else jumps to it. */
+RT_HIDDEN bool rt_entry_hook(struct rt_frame *frame);
+RT_HIDDEN void rt_exit_hook(struct rt_frame *frame);
+/* Finds out what there is to keep. */
+RT_HIDDEN void rt_vectors_start(void);
+
+/* patch_find.c */
+struct patch_segment {
+	uint64_t low, high; /* executable */
+	int protection;
+};
+
+struct patch_module {
+	uint64_t low, high;    /* of its list of entries */
+	const uint8_t *frames; /* its .eh_frame_hdr, or NULL */
+	struct patch_segment segments[4];
+	struct patch_site *sites; /* from here on by patch.c, but for segment_count */
+	size_t site_count;
+	char *thunks;
+	size_t thunks_size;
+	uint32_t segment_count;
+	bool on;
+};
+
+struct patch_site {
+	uint64_t address; /* of the 5 bytes */
+	uint64_t word;	  /* of its thunk */
+	uint64_t thunk;
+	uint32_t nops; /* bytes of NOPs to make one of, at the first time; 5 or more */
+	bool fixed;    /* lies across a cache line */
+	bool trigger;  /* patched while paused, too */
+};
+
+/* False: no module of the program has these entries. */
+RT_HIDDEN bool patch_find_module(struct patch_module *module, uint64_t low, uint64_t high);
+/* Where to patch for an address of the list. False: that cannot be done, or it is not a function. */
+RT_HIDDEN bool patch_find_site(const struct patch_module *module, uint64_t listed,
+			       struct patch_site *site);
+RT_HIDDEN const struct patch_segment *patch_find_segment(const struct patch_module *module,
+							 uint64_t address);
+
+#endif

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What happens at the entry and exit of a patched function, called from entry_x86_64.S. The
+ * program's vector registers are live here: nothing in this file touches them nor calls libc;
+ * what may do so goes through rt_record_kept().
+ */
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("general-regs-only"))), apply_to = function)
+#else
+#pragma GCC target("general-regs-only")
+#endif
+
+#include <cpuid.h>
+#include <sys/mman.h>
+
+#include "runtime/patch.h"
+#include "runtime/system.h"
+
+struct rt_returns_middle *_Atomic rt_returns[RETURNS_TOP];
+struct rt_patch_counts rt_patch_counts;
+
+/* For rt_record_kept(). */
+extern RT_HIDDEN uint64_t rt_vectors_size;
+extern RT_HIDDEN uint32_t rt_vectors_mask, rt_vectors_how;
+uint64_t rt_vectors_size = 512;
+uint32_t rt_vectors_mask; /* bits of XCR0 */
+uint32_t rt_vectors_how;  /* 0 fxsave, 1 xsave, 2 xsavec */
+
+/* Hands back *node, made of `size` zeros if there was none; whoever comes second takes the first's. */
+static void *node_get(void *_Atomic *node, size_t size)
+{
+	void *found = atomic_load_explicit(node, memory_order_acquire);
+	long made;
+
+	if (found)
+		return found;
+	made = rt_call(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (made < 0 && made > -4096)
+		return NULL;
+	if (atomic_compare_exchange_strong(node, &found, (void *)made))
+		return (void *)made;
+	RT_CALL2(SYS_munmap, made, size);
+	return found;
+}
+
+static RT_COLD struct rt_return *return_make(uint64_t slot)
+{
+	struct rt_returns_middle *middle;
+
+	if (slot >> 47)
+		return NULL;
+	middle = node_get((void *_Atomic *)&rt_returns[slot >> 32], sizeof(*middle));
+	if (!middle || !node_get((void *_Atomic *)&middle->at[slot >> 16 & (RETURNS_MIDDLE - 1)],
+				 sizeof(struct rt_returns_leaf)))
+		return NULL;
+	return rt_return_find(slot);
+}
+
+/* False: there is no memory, and the function is left alone. */
+static inline bool return_keep(uint64_t slot, uint64_t original, uint64_t function)
+{
+	struct rt_return *kept = rt_return_find(slot);
+
+	if (RT_UNLIKELY(!kept)) {
+		kept = return_make(slot);
+		if (!kept) {
+			rt_patch_counts.missed++;
+			return false;
+		}
+	}
+	kept->original = original;
+	kept->function = function;
+	return true;
+}
+
+#define STACK_BYTES_MAX 256u
+
+/* How many of `wanted` bytes above an address of the stack can be read. */
+static uint32_t stack_readable(uint64_t from, uint32_t wanted)
+{
+	const struct shared_ring *ring = rt_thread.ring;
+	uint64_t end = (from | 4095) + 1;
+
+	if (wanted > STACK_BYTES_MAX)
+		wanted = STACK_BYTES_MAX;
+	if (rt_thread.room && from >= ring->stack_low && from < ring->stack_high)
+		end = ring->stack_high;
+	return end - from < wanted ? (uint32_t)(end - from) : wanted;
+}
+
+static void detail_fill(struct shared_detail *detail, const struct rt_frame *frame, bool entry,
+			uint64_t original)
+{
+	detail->stack_pointer = (uint64_t)&frame->return_address + (entry ? 0 : 8);
+	detail->frame_pointer = frame->rbp;
+	detail->return_address = original;
+	detail->stack_size = 0;
+	detail->flags = entry ? SHARED_DETAIL_ARGUMENTS : SHARED_DETAIL_RESULT;
+	detail->units = 0;
+	detail->registers[0] = entry ? frame->rdi : 0;
+	detail->registers[1] = entry ? frame->rsi : 0;
+	detail->registers[2] = entry ? frame->rdx : 0;
+	detail->registers[3] = entry ? frame->rcx : 0;
+	detail->registers[4] = entry ? frame->r8 : 0;
+	detail->registers[5] = entry ? frame->r9 : 0;
+	detail->registers[6] = entry ? 0 : frame->rax;
+	detail->registers[7] = entry ? 0 : frame->rdx;
+}
+
+/* The way that always works. */
+static RT_COLD void record_slow(enum unit_kind kind, uint64_t function,
+				const struct rt_frame *frame, uint64_t original)
+{
+	struct shared_detail detail;
+
+	detail_fill(&detail, frame, kind != UNIT_EXIT, original);
+	rt_record_kept(kind, function, (uint64_t)&frame->return_address, original, &detail);
+}
+
+static inline void record_plain(enum unit_kind kind, uint64_t function,
+				const struct rt_frame *frame, uint64_t original)
+{
+	uint64_t slot = (uint64_t)&frame->return_address;
+	struct rt_place place;
+
+	if (rt_place_take(&place, sizeof(struct shared_unit)))
+		rt_put(&place, kind, function, slot, original);
+	else
+		rt_record_at_kept(place.unit, kind, function, slot, original);
+}
+
+static void record_detail(enum unit_kind kind, uint64_t function, const struct rt_frame *frame,
+			  uint64_t original)
+{
+	uint64_t from = (uint64_t)&frame->return_address + (kind == UNIT_EXIT ? 8 : 0);
+	uint32_t stack_size = stack_readable(from, rt_control->stack_bytes);
+	uint32_t units = 1 + (uint32_t)(sizeof(struct shared_detail) + stack_size + 31) / 32;
+	size_t size = units * sizeof(struct shared_unit);
+	struct shared_detail *detail;
+	struct rt_place place;
+
+	if (!rt_place_take(&place, size) && !rt_place_slow_kept(&place, place.unit, size))
+		return;
+	if (!rt_thread.ring->details)
+		rt_thread.ring->details = 1;
+	detail = (struct shared_detail *)(place.unit + sizeof(struct shared_unit));
+	detail_fill(detail, frame, kind != UNIT_EXIT, original);
+	detail->stack_size = (uint16_t)stack_size;
+	detail->units = units;
+	rt_copy(detail + 1, (const void *)from, stack_size);
+	__asm__ volatile("" : : : "memory");
+	rt_put(&place, kind | UNIT_DETAIL, function, (uint64_t)&frame->return_address, original);
+}
+
+/* Recording is off or pausing; only a function that may end that is told to rt_record(). */
+static bool is_paused(void)
+{
+	uint32_t mode = rt_control->mode;
+	uint32_t paused = rt_process->paused;
+
+	return mode <= MODE_OFF || paused == RT_PAUSED ||
+	       (paused == RT_AS_MODE && mode == MODE_PAUSED);
+}
+
+/* Another thread paused the process, and rt_record() has not yet noted that in this ring. */
+static bool is_pause_to_note(void)
+{
+	return rt_thread.pauses != rt_process->pauses && rt_control->mode > MODE_OFF;
+}
+
+/*
+ * Not MODE_PLAIN, but nothing to see to: what is patched has been selected, so the filter need not
+ * be asked again unless it also wants other things (THUNK_TRIGGER).
+ */
+static bool is_simple(uint64_t word)
+{
+	return rt_control->mode >= MODE_GENERAL && rt_process->generation &&
+	       rt_control->clock == SHARED_CLOCK_TSC && !rt_thread.loading && !is_pause_to_note() &&
+	       !(word & THUNK_TRIGGER);
+}
+
+static __attribute__((noinline)) void
+record_general(enum unit_kind kind, uint64_t word, const struct rt_frame *frame, uint64_t original)
+{
+	uint64_t function = word & UNIT_FUNCTION_MASK;
+	uint32_t wanted;
+
+	if (rt_is_plain()) {
+		record_plain(kind, function, frame, original);
+		return;
+	}
+	if (!is_simple(word)) {
+		record_slow(kind, function, frame, original);
+		return;
+	}
+	wanted = rt_process->detail;
+	if (wanted == RT_DETAIL_ON || (wanted == RT_AS_CONTROL && rt_control->detail))
+		record_detail(kind, function, frame, original);
+	else
+		record_plain(kind, function, frame, original);
+}
+
+static __attribute__((noinline)) bool entry_general(struct rt_frame *frame, uint64_t word)
+{
+	uint64_t slot = (uint64_t)&frame->return_address;
+	uint64_t original = frame->return_address;
+	uint64_t function = word & (UNIT_FUNCTION_MASK | THUNK_TRIGGER);
+
+	if (is_paused()) {
+		if (rt_control->mode <= MODE_OFF || !(word & THUNK_TRIGGER || is_pause_to_note()))
+			return false;
+		record_slow(UNIT_ENTRY, word & UNIT_FUNCTION_MASK, frame, original);
+		return !is_paused() && original != (uint64_t)rt_exit &&
+		       return_keep(slot, original, function);
+	}
+	if (original == (uint64_t)rt_exit) {
+		/* A tail call: the slot is in use already. */
+		record_general(UNIT_ENTRY_TAIL, word, frame, rt_return_find(slot)->original);
+		return false;
+	}
+	if (!return_keep(slot, original, function))
+		return false;
+	record_general(UNIT_ENTRY, word, frame, original);
+	return true;
+}
+
+bool rt_entry_hook(struct rt_frame *frame)
+{
+	uint64_t word = frame->word;
+	uint64_t original = frame->return_address;
+
+	frame->word =
+		(word & UNIT_FUNCTION_MASK) + (word >> THUNK_BEHIND_SHIFT & THUNK_BEHIND_MASK);
+	if (RT_UNLIKELY(!rt_is_plain() || original == (uint64_t)rt_exit))
+		return entry_general(frame, word);
+	if (RT_UNLIKELY(!return_keep((uint64_t)&frame->return_address, original,
+				     word & (UNIT_FUNCTION_MASK | THUNK_TRIGGER))))
+		return false;
+	record_plain(UNIT_ENTRY, word & UNIT_FUNCTION_MASK, frame, original);
+	return true;
+}
+
+void rt_exit_hook(struct rt_frame *frame)
+{
+	const struct rt_return *kept = rt_return_find((uint64_t)&frame->return_address);
+	uint64_t original, word;
+
+	if (RT_UNLIKELY(!kept))
+		__builtin_trap(); /* the stack was copied elsewhere: there is no way back */
+	original = kept->original;
+	word = kept->function;
+	frame->return_address = original;
+	if (RT_LIKELY(rt_is_plain()))
+		record_plain(UNIT_EXIT, word & UNIT_FUNCTION_MASK, frame, original);
+	else if (!is_paused() || is_pause_to_note())
+		record_general(UNIT_EXIT, word, frame, original);
+}
+
+/* x87, SSE, AVX, and the three parts of AVX-512; nobody else touches the others. */
+#define VECTOR_PARTS 0xe7u
+
+void rt_vectors_start(void)
+{
+	uint32_t eax, ebx, ecx, edx, mask, size = 512 + 64;
+
+	if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & bit_OSXSAVE))
+		return;
+	__asm__ volatile("xgetbv" : "=a"(mask), "=d"(edx) : "c"(0));
+	mask &= VECTOR_PARTS;
+	for (uint32_t part = 2; part < 8; part++) {
+		if (!(mask & 1u << part))
+			continue;
+		__cpuid_count(13, part, eax, ebx, ecx, edx);
+		if (ebx + eax > size)
+			size = ebx + eax;
+	}
+	__cpuid_count(13, 1, eax, ebx, ecx, edx);
+	rt_vectors_size = size;
+	rt_vectors_mask = mask;
+	rt_vectors_how = eax & 2 ? 2 : 1;
+}
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The memory that the recorded programs share with `sonde record`: one file in memory, made by the
+ * launcher and mapped by the runtime of every recorded process. All talk between the two goes
+ * through it, so nothing that was written is lost with a killed program, and no file descriptor
+ * stays open in it. Only plain data lives here; both sides are of the same build.
+ *
+ *   control | processes | rings | modules | filters | memory of ring 0 | memory of ring 1 | ...
+ */
+#ifndef SONDE_RUNTIME_SHARED_H
+#define SONDE_RUNTIME_SHARED_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* In the environment of recorded programs: the path of the memory, "/proc/123/fd/7". */
+#define SHARED_ENVIRONMENT "SONDE_RECORDER"
+
+#define SHARED_MAGIC 0x65646e6f73u
+#define SHARED_VERSION 1u
+#define SHARED_NONE UINT32_MAX
+
+/*
+ * What a ring is made of. A record is one unit, or, with UNIT_DETAIL, several: the unit, and behind
+ * it a struct shared_detail with its bytes, padded to whole units. `word` is stored last and makes
+ * the record valid: it holds the lap of the chunk, so that what an earlier lap left is not taken
+ * for new.
+ */
+struct shared_unit {
+	uint64_t time;	/* see shared_control.clock */
+	uint64_t stack; /* see enum unit_kind */
+	uint64_t place;
+	uint64_t word; /* kind << 56 | lap << 48 | function address */
+};
+
+#define UNIT_KIND_SHIFT 56
+#define UNIT_LAP_SHIFT 48
+#define UNIT_FUNCTION_MASK ((UINT64_C(1) << UNIT_LAP_SHIFT) - 1)
+#define UNIT_DETAIL 0x80u /* added to a kind: a struct shared_detail follows */
+
+enum unit_kind {
+	UNIT_EMPTY,
+
+	/*
+	 * Compiler hooks. stack: the stack pointer of the instrumented function when it called the
+	 * hook; place: the address behind that call of the hook. Functions inlined into one another
+	 * have the same stack; alloca() can lower it until the return.
+	 */
+	UNIT_CALL,
+	UNIT_RETURN,
+
+	/*
+	 * Patched entries. stack: the address of the return address on the stack, the same at entry
+	 * and exit; place: the return address. A tail call enters while the slot already leads to
+	 * our exit: it stays inside the call that used the slot before, and one exit ends both.
+	 */
+	UNIT_ENTRY,
+	UNIT_ENTRY_TAIL,
+	UNIT_EXIT,
+
+	/* longjmp: calls of this stack whose `stack` lies below this one are left. */
+	UNIT_UNWIND,
+	/* A C++ exception is thrown: returns of calls open now are exceptions, until UNIT_CATCH. */
+	UNIT_THROW,
+	/* It was caught in the function whose stack pointer is `stack`: calls below are left. */
+	UNIT_CATCH,
+	/* pthread_exit: from here on all open calls are left by exception. */
+	UNIT_THREAD_EXIT,
+	/* The process is about to fork; place: a number that the child's process slot repeats. */
+	UNIT_FORK,
+	/* Recording stopped and went on: what ended in between was not seen. */
+	UNIT_PAUSE,
+	UNIT_RESUME,
+	/* `place` events were dropped here because the ring was full. */
+	UNIT_GAP,
+	/* A stack of its own: [stack, place); function bits: enum stack_use. */
+	UNIT_STACK,
+	/* A mark of the program: place is the number of bytes of text, which follow like stack bytes
+	 * of a detail (always UNIT_DETAIL). */
+	UNIT_MARK,
+	/* The program asks for what a trigger asks for; place: enum shared_request. */
+	UNIT_REQUEST,
+	/* Nothing more in this chunk. */
+	UNIT_SKIP,
+
+	UNIT_KIND_COUNT
+};
+
+enum stack_use {
+	STACK_COROUTINE = 1, /* makecontext, or announced by the program */
+	STACK_SIGNAL = 2,    /* sigaltstack */
+	STACK_GONE = 3,	     /* no longer a stack */
+};
+
+enum shared_request { REQUEST_FLUSH = 1, REQUEST_DUMP, REQUEST_TRIGGER };
+
+enum {
+	SHARED_DETAIL_ARGUMENTS = 1, /* registers[0..5] are real */
+	SHARED_DETAIL_RESULT = 2,    /* registers[6..7] are real */
+};
+
+/* Behind a unit with UNIT_DETAIL; then stack_size bytes, then padding up to `units` in all. */
+struct shared_detail {
+	uint64_t stack_pointer;
+	uint64_t frame_pointer;
+	uint64_t return_address; /* call site */
+	uint16_t stack_size;
+	uint16_t flags;	       /* SHARED_DETAIL_* */
+	uint32_t units;	       /* of the whole record, the first one included */
+	uint64_t registers[8]; /* rdi rsi rdx rcx r8 r9 rax rdx(returned) */
+};
+
+_Static_assert(sizeof(struct shared_unit) == 32, "a unit is 32 bytes");
+_Static_assert(sizeof(struct shared_detail) == 96, "the fixed part of a detail is 3 units");
+
+/* Where in shared memory the memory of a ring begins is control->rings_memory + number * ring_size. */
+enum ring_state {
+	RING_FREE,
+	RING_TAKEN,  /* a thread is filling in the fields */
+	RING_ACTIVE, /* being written */
+	RING_ENDED,  /* the thread is gone; the launcher frees it when it has read all */
+};
+
+struct shared_ring {
+	/* Set by the thread that takes it. */
+	_Alignas(64) _Atomic uint32_t state;
+	uint32_t process; /* slot */
+	uint32_t thread;  /* tid */
+	/* Its memory holds bytes of details that look like a unit: each chunk is cleared before it
+	 * is begun. Stays set for later owners. */
+	uint32_t details;
+	uint64_t first_chunk; /* it starts with this one: numbers go on from the last owner */
+	uint64_t stack_low, stack_high;
+	char name[16];
+
+	/*
+	 * Written by the thread. Chunks are numbered without end: number n lies at n % chunk_count,
+	 * and its lap is lap_of_chunk(n).
+	 */
+	_Alignas(64) _Atomic uint64_t chunks_begun;
+	_Atomic uint64_t dropped; /* events, in all */
+	_Atomic uint64_t waits;	  /* times that the ring was full */
+
+	/* Written by the launcher. */
+	_Alignas(64) _Atomic uint32_t chunks_freed; /* low half of the count; a futex */
+};
+
+/* Kind 0 and lap 0 both never occur in a valid word. */
+static inline uint64_t lap_of_chunk(uint64_t chunk, uint32_t chunk_count)
+{
+	return chunk / chunk_count % 255 + 1;
+}
+
+enum process_state {
+	PROCESS_FREE,
+	PROCESS_TAKEN,	  /* its runtime is filling in the fields */
+	PROCESS_STARTING, /* its modules are in the log; it waits on `state` for the launcher */
+	PROCESS_RUNNING,  /* set by the launcher, with the filter filled in */
+};
+
+struct shared_process {
+	_Alignas(64) _Atomic uint32_t state; /* a futex */
+	uint32_t pid;
+	uint32_t parent;      /* slot of the process it was forked from; SHARED_NONE: by exec */
+	uint32_t parent_ring; /* ring of the thread that forked, when it wrote UNIT_FORK */
+	uint64_t fork_number; /* 0: none written */
+	uint64_t start_time;
+	char name[16];
+
+	/* The launcher's answer; filter_mask 0: every function takes filter_default. */
+	uint64_t filter; /* offset of struct shared_filter[filter_mask + 1] in shared memory */
+	uint64_t filter_mask;
+	uint32_t filter_default; /* enum filter_action bits */
+	uint32_t patch_count;	 /* modules with patchable entries */
+	struct {
+		uint64_t low, high; /* __patchable_function_entries in the memory of the process */
+	} patch[16];
+};
+
+/* What to do at a function; bits. */
+enum filter_action {
+	FILTER_RECORD = 1,
+	FILTER_TRIGGER_ON = 2,	  /* at its entry recording starts */
+	FILTER_TRIGGER_OFF = 4,	  /* at its entry recording stops */
+	FILTER_DETAIL_ON = 8,	  /* at its entry details start */
+	FILTER_DETAIL_OFF = 16,	  /* at its entry details stop */
+	FILTER_REQUEST_DUMP = 32, /* at its entry a flight recorder is to write what it has */
+};
+
+/* Open addressing: the first place is function_hash() & mask, then the next ones; 0 is empty. */
+struct shared_filter {
+	uint64_t function;
+	uint64_t action;
+};
+
+static inline uint64_t function_hash(uint64_t function)
+{
+	return (function * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
+}
+
+/*
+ * The log of loaded modules. Entry n is at n % module_count of the control page; the runtime takes
+ * a number from modules_begun, waits while the log is full, fills the entry and sets `ready` to
+ * n + 1. The launcher raises modules_read.
+ */
+struct shared_module {
+	_Atomic uint64_t ready;
+	uint32_t process; /* slot */
+	uint32_t loaded;  /* 1 loaded, 0 unloaded (only base and time are set) */
+	uint64_t time;
+	uint64_t base;	    /* what is added to addresses of its file */
+	uint64_t low, high; /* of its executable segments, in memory */
+	uint8_t build_id[32];
+	uint32_t build_id_size;
+	uint32_t path_size;
+	char path[424]; /* ends with 0 unless it is cut; the main program's is absolute */
+};
+
+_Static_assert(sizeof(struct shared_module) == 512, "a module is 512 bytes");
+
+enum shared_mode {
+	MODE_NONE,    /* 0 is what a forked child finds in rt_process.ready: never a mode */
+	MODE_OFF,     /* nothing is recorded, and nobody waits any more */
+	MODE_PLAIN,   /* every hook writes one unit */
+	MODE_GENERAL, /* filters, details or triggers are looked at */
+	MODE_PAUSED,  /* as GENERAL, but nothing is recorded unless a trigger starts it */
+};
+
+enum shared_clock { SHARED_CLOCK_TSC, SHARED_CLOCK_BOOTTIME };
+
+/* --on-full */
+enum shared_on_full { ON_FULL_WAIT, ON_FULL_DROP, ON_FULL_OVERWRITE };
+
+/* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): cache lines */
+struct shared_control {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t launcher; /* pid */
+	uint64_t size;	   /* of the whole memory */
+
+	uint32_t clock;	  /* enum shared_clock */
+	uint32_t on_full; /* enum shared_on_full */
+	uint32_t stack_bytes;
+	uint32_t follow; /* forked children are recorded too */
+
+	uint32_t process_count, ring_count, module_count;
+	uint32_t chunk_count; /* per ring */
+	uint64_t chunk_size;  /* bytes, a power of two, >= 4096 */
+	uint64_t ring_size;   /* chunk_count * chunk_size */
+	uint64_t processes, rings, modules, filters, rings_memory; /* offsets */
+	uint64_t filters_size;
+
+	/* Read at every hook; written by the launcher, seldom. */
+	_Alignas(64) _Atomic uint32_t mode; /* enum shared_mode */
+	_Atomic uint32_t detail;	    /* details are recorded */
+
+	/* Written by both, seldom. */
+	_Alignas(64) _Atomic uint32_t wake; /* a futex: the launcher sleeps here */
+	_Atomic uint32_t sleeping;	    /* the launcher does: whoever has news raises wake */
+	_Atomic uint32_t heartbeat;	    /* the launcher raises it several times a second */
+	_Atomic uint32_t ring_hint;	    /* where to look for a free ring first */
+	_Atomic uint64_t modules_begun, modules_read;
+	_Atomic uint64_t lost_threads; /* found no free ring, so nothing of them was recorded */
+};
+
+#endif

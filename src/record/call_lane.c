@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Opens and closes the calls of one lane and makes their events. Events are gathered and handed
+ * out many at a time; nothing is allocated per event.
+ */
+#include "record/call_lane.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_CAPACITY 64
+
+struct call_lane *call_lane_new(uint32_t number, const struct calls_options *options)
+{
+	struct call_lane *lane = calloc(1, sizeof(*lane));
+
+	if (!lane)
+		return NULL;
+	lane->number = number;
+	if (!number && options->events) {
+		lane->borrowed = true;
+		lane->events = options->events;
+		lane->event_capacity = options->event_capacity;
+	} else {
+		lane->event_capacity = number ? LANE_EVENTS_SMALL : LANE_EVENTS;
+		lane->events = calloc(lane->event_capacity, sizeof(*lane->events));
+	}
+	lane->capacity = FIRST_CAPACITY;
+	lane->open = calloc(lane->capacity + 1, sizeof(*lane->open));
+	if (!lane->events || !lane->open) {
+		call_lane_free(lane);
+		return NULL;
+	}
+	lane->open[0].stack = UINT64_MAX;
+	lane->open[0].function = UINT64_MAX; /* no function of a unit is */
+	return lane;
+}
+
+void call_lane_free(struct call_lane *lane)
+{
+	if (!lane)
+		return;
+	if (!lane->borrowed)
+		free(lane->events);
+	free(lane->open);
+	free(lane->held);
+	free(lane);
+}
+
+enum sonde_status call_lane_grow(struct call_lane *lane, struct sonde_error *err)
+{
+	struct open_call *open;
+
+	if (lane->depth < lane->capacity)
+		return SONDE_OK;
+	open = reallocarray(lane->open, lane->capacity * 2 + 1, sizeof(*open));
+	if (!open)
+		return sonde_fail_nomem(err);
+	lane->open = open;
+	lane->capacity *= 2;
+	return SONDE_OK;
+}
+
+enum sonde_status call_lane_flush(struct calls *calls, struct call_lane *lane,
+				  struct sonde_error *err)
+{
+	size_t count = lane->event_count;
+
+	if (!count)
+		return SONDE_OK;
+	lane->handed_ns = lane->events[count - 1].timestamp_ns;
+	lane->event_count = 0;
+	return calls->output.events(calls->output.context, lane->number, lane->events, count, err);
+}
+
+static uint64_t last_event_ns(const struct call_lane *lane)
+{
+	return lane->event_count ? lane->events[lane->event_count - 1].timestamp_ns :
+				   lane->handed_ns;
+}
+
+/* Adds an event of the call open[depth]; `unit` is its record with a detail, or NULL. */
+static enum sonde_status add_event(struct calls *calls, struct call_lane *lane, size_t depth,
+				   uint32_t kind, uint64_t ns, const struct shared_unit *unit,
+				   struct sonde_error *err)
+{
+	enum sonde_status status = SONDE_OK;
+	struct atf_index_event *event;
+
+	if (lane->event_count == lane->event_capacity)
+		status = call_lane_flush(calls, lane, err);
+	if (status < 0)
+		return status;
+	event = &lane->events[lane->event_count];
+	*event = (struct atf_index_event){
+		.timestamp_ns = ns,
+		.function_id = lane->open[depth].function_id,
+		.event_kind = kind,
+		.call_depth = (uint32_t)depth,
+		.detail_seq = ATF_NO_LINK,
+	};
+	if (unit && calls->output.detail)
+		status = calls->output.detail(calls->output.context, lane->number, unit,
+					      (const struct shared_detail *)(unit + 1), event,
+					      lane->event_count, &event->detail_seq, err);
+	if (status < 0)
+		return status;
+	lane->event_count++;
+	calls->counts.calls += kind == ATF_KIND_CALL;
+	calls->counts.returns += kind == ATF_KIND_RETURN;
+	calls->counts.exceptions += kind == ATF_KIND_EXCEPTION;
+	return SONDE_OK;
+}
+
+static bool is_deep(const struct calls *calls, size_t depth)
+{
+	return calls->options.max_depth && depth > calls->options.max_depth;
+}
+
+/* The detail of the innermost call, until it is known whether that is written. */
+static enum sonde_status hold_detail(struct call_lane *lane, const struct call_unit *unit,
+				     struct sonde_error *err)
+{
+	struct held_detail *held;
+
+	if (!lane->held && !unit->detail)
+		return SONDE_OK;
+	if (!lane->held)
+		lane->held = calloc(LANE_HELD_DETAILS, sizeof(*lane->held));
+	if (!lane->held)
+		return sonde_fail_nomem(err);
+	held = &lane->held[lane->depth % LANE_HELD_DETAILS];
+	held->depth = 0;
+	if (!unit->detail || unit->detail->units > LANE_DETAIL_UNITS)
+		return SONDE_OK;
+	held->depth = lane->depth;
+	memcpy(held->units, unit->unit, unit->detail->units * sizeof(*held->units));
+	return SONDE_OK;
+}
+
+/* Writes the outermost call that is held back. */
+static enum sonde_status write_next(struct calls *calls, struct call_lane *lane,
+				    struct sonde_error *err)
+{
+	size_t depth = ++lane->written;
+	const struct held_detail *held = lane->held ? &lane->held[depth % LANE_HELD_DETAILS] : NULL;
+
+	return add_event(calls, lane, depth, ATF_KIND_CALL, lane->open[depth].time_ns,
+			 held && held->depth == depth ? held->units : NULL, err);
+}
+
+enum sonde_status call_lane_write_held(struct calls *calls, struct call_lane *lane, uint64_t ns,
+				       bool all, struct sonde_error *err)
+{
+	enum sonde_status status = SONDE_OK;
+
+	if (calls->plain)
+		return SONDE_OK;
+	while (status >= 0 && lane->written < lane->depth && !is_deep(calls, lane->written + 1)) {
+		uint64_t start = lane->open[lane->written + 1].time_ns;
+
+		if (!all && (ns < start || ns - start < calls->options.min_time_ns))
+			break;
+		status = write_next(calls, lane, err);
+	}
+	return status;
+}
+
+static enum sonde_status push_open(struct call_lane *lane, const struct open_call *open,
+				   struct sonde_error *err)
+{
+	enum sonde_status status = call_lane_grow(lane, err);
+
+	if (status < 0)
+		return status;
+	lane->open[++lane->depth] = *open;
+	return SONDE_OK;
+}
+
+enum sonde_status call_lane_push(struct calls *calls, struct call_lane *lane,
+				 const struct call_unit *unit, uint32_t flags,
+				 struct sonde_error *err)
+{
+	struct open_call open = {
+		.stack = unit->unit->stack,
+		.place = unit->unit->place,
+		.function = unit->function,
+		.function_id = load_map_function(calls->map, unit->function, unit->unit->time),
+		.time_ns = unit->ns,
+		.flags = flags | (calls->gaps & CALL_GAPS),
+	};
+	enum sonde_status status;
+
+	if (!open.function_id)
+		return sonde_fail_nomem(err);
+	status = push_open(lane, &open, err);
+	if (status < 0)
+		return status;
+	if (is_deep(calls, lane->depth)) {
+		calls->counts.deep_calls++;
+		return SONDE_OK;
+	}
+	if (calls->options.min_time_ns)
+		return hold_detail(lane, unit, err);
+	lane->written = lane->depth;
+	return add_event(calls, lane, lane->depth, ATF_KIND_CALL, unit->ns,
+			 unit->detail ? unit->unit : NULL, err);
+}
+
+enum sonde_status call_lane_reopen(struct calls *calls, struct call_lane *lane,
+				   const struct open_call *open, uint64_t ns,
+				   struct sonde_error *err)
+{
+	struct open_call again = *open;
+	enum sonde_status status;
+
+	/* the child's own map is to know the functions that its events name */
+	again.function_id = load_map_function(calls->map, open->function, UINT64_MAX);
+	again.time_ns = ns;
+	again.flags = (open->flags & CALL_PATCHED) | (calls->gaps & CALL_GAPS);
+	if (!again.function_id)
+		return sonde_fail_nomem(err);
+	status = push_open(lane, &again, err);
+	if (status < 0 || is_deep(calls, lane->depth))
+		return status;
+	lane->written = lane->depth;
+	return add_event(calls, lane, lane->depth, ATF_KIND_CALL, ns, NULL, err);
+}
+
+/* After calls were closed: what is opened from now on was not there when it was thrown. */
+static void lower_marks(struct call_lane *lane)
+{
+	size_t mark;
+
+	if (lane->mark <= lane->depth)
+		return;
+	if (lane->exit_mark > lane->depth)
+		lane->exit_mark = lane->depth;
+	mark = lane->exit_mark;
+	for (uint32_t i = 0; i < lane->throw_count; i++) {
+		if (lane->throws[i] > lane->depth)
+			lane->throws[i] = lane->depth;
+		if (lane->throws[i] > mark)
+			mark = lane->throws[i];
+	}
+	lane->mark = mark;
+}
+
+/* Closes the innermost call, or drops it where it was short or deep. */
+static enum sonde_status close_call(struct calls *calls, struct call_lane *lane, uint32_t kind,
+				    uint64_t ns, const struct shared_unit *unit,
+				    struct sonde_error *err)
+{
+	size_t depth = lane->depth;
+	enum sonde_status status = SONDE_OK;
+
+	if (!calls->plain) {
+		bool written = depth <= lane->written;
+
+		if (!written && !is_deep(calls, depth)) {
+			status = call_lane_write_held(calls, lane, ns, false, err);
+			written = depth <= lane->written;
+			calls->counts.short_calls += !written;
+		}
+		if (!written) {
+			lane->depth--;
+			lower_marks(lane);
+			return status;
+		}
+		lane->written = depth - 1;
+	}
+	if (status == SONDE_OK)
+		status = add_event(calls, lane, depth, kind, ns, unit, err);
+	lane->depth--;
+	lower_marks(lane);
+	return status;
+}
+
+enum sonde_status call_lane_return(struct calls *calls, struct call_lane *lane,
+				   const struct call_unit *unit, struct sonde_error *err)
+{
+	return close_call(calls, lane,
+			  lane->depth <= lane->mark ? ATF_KIND_EXCEPTION : ATF_KIND_RETURN,
+			  unit->ns, unit->detail ? unit->unit : NULL, err);
+}
+
+enum sonde_status call_lane_leave(struct calls *calls, struct call_lane *lane, size_t depth,
+				  uint64_t ns, struct sonde_error *err)
+{
+	enum sonde_status status = SONDE_OK;
+
+	while (lane->depth > depth && status >= 0) {
+		const struct open_call *call = &lane->open[lane->depth];
+
+		if ((call->flags & CALL_GAPS) == (calls->gaps & CALL_GAPS)) {
+			status = close_call(calls, lane, ATF_KIND_EXCEPTION, ns, NULL, err);
+		} else {
+			uint64_t last = last_event_ns(lane);
+
+			status = close_call(calls, lane, ATF_KIND_RETURN,
+					    calls->gap_ns > last ? calls->gap_ns : last, NULL, err);
+		}
+	}
+	return status;
+}
+
+void call_lane_throw(struct call_lane *lane)
+{
+	if (lane->throw_count < LANE_THROWS)
+		lane->throw_count++;
+	lane->throws[lane->throw_count - 1] = lane->depth;
+	lane->mark = lane->depth;
+}
+
+void call_lane_catch(struct call_lane *lane)
+{
+	if (lane->throw_count)
+		lane->throw_count--;
+	lane->mark = lane->exit_mark;
+	for (uint32_t i = 0; i < lane->throw_count; i++)
+		if (lane->throws[i] > lane->mark)
+			lane->mark = lane->throws[i];
+}
+
+void call_lane_exit(struct call_lane *lane)
+{
+	lane->exit_mark = lane->mark = lane->depth;
+}

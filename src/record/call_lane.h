@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside calls.c, call_lane.c and call_stacks.c: the open calls of one stack and the events that come of them.
+ * A lane knows depth, what is held back (--min-time) or left out (--depth), and how a call that
+ * ends in an unusual way is closed; which unit does what to a lane is the business of calls.c.
+ */
+#ifndef SONDE_RECORD_CALL_LANE_H
+#define SONDE_RECORD_CALL_LANE_H
+
+#include "base/vec.h"
+#include "record/calls.h"
+#include "record/stacks.h"
+
+/* Flags of an open call: a patched entry, or else a compiler hook; and the gaps before it. */
+#define CALL_PATCHED (UINT32_C(1) << 31)
+#define CALL_GAPS (CALL_PATCHED - 1)
+
+#define LANE_EVENTS 256	      /* handed out at a time */
+#define LANE_EVENTS_SMALL 64  /* of a coroutine, of which there can be thousands */
+#define LANE_THROWS 8	      /* exceptions under way at a time; more count as the last one */
+#define LANE_SIGNALS 4	      /* stacks of signal handlers inside one another */
+#define LANE_HELD_DETAILS 128 /* details kept of calls that are held back */
+#define LANE_DETAIL_UNITS 12  /* with 256 bytes of stack */
+
+struct held_detail {
+	size_t depth; /* of the call; 0: none */
+	struct shared_unit units[LANE_DETAIL_UNITS];
+};
+
+struct call_lane {
+	uint32_t number;
+	/* open[1] is the outermost call, open[depth] the innermost; open[0] lies above all. */
+	struct open_call *open;
+	size_t depth, capacity;
+
+	/* Returns of calls this deep or less are exceptions; the greatest of the four below. */
+	size_t mark;
+	size_t exit_mark; /* pthread_exit */
+	size_t throws[LANE_THROWS];
+	uint32_t throw_count;
+
+	/* Calls deeper than `base` are on the stack of a signal handler. */
+	uint32_t signal_count;
+	struct {
+		uint64_t low, high;
+		size_t base;
+	} signals[LANE_SIGNALS];
+
+	size_t written; /* calls this deep or less are in the output; kept only where not all are */
+	struct held_detail *held;
+
+	struct atf_index_event *events;
+	bool borrowed; /* events are those of the options */
+	size_t event_count, event_capacity;
+	uint64_t handed_ns; /* time of the last event handed out */
+	bool waiting;	    /* in calls->waiting */
+};
+
+/* A place in the code where an inlined function calls its hook. */
+#define INLINED_PLACES 256
+
+struct calls {
+	struct calls_options options;
+	struct calls_output output;
+	const struct record_clock *clock;
+	struct load_map *map;
+	struct calls_counts counts;
+
+	/* Stack addresses in (window_low, window_low + window_size] are those of `current`. */
+	struct call_lane *current;
+	uint64_t window_low, window_size;
+	bool plain; /* every call is written at once */
+
+	uint64_t last_ns;
+	uint64_t gap_ns; /* when the last gap ended */
+	uint32_t gaps;
+
+	struct stacks stacks;
+	SONDE_VEC(struct call_lane *) lanes;
+	SONDE_VEC(struct call_lane *) waiting; /* lanes with events to hand out, beside `current` */
+	uint64_t inlined[INLINED_PLACES];
+};
+
+/* A unit, as far as it was looked into. */
+struct call_unit {
+	const struct shared_unit *unit;
+	const struct shared_detail *detail; /* or NULL */
+	uint64_t function;
+	uint64_t ns;
+};
+
+struct call_lane *call_lane_new(uint32_t number, const struct calls_options *options);
+void call_lane_free(struct call_lane *lane);
+
+/* Room for one more open call. */
+enum sonde_status call_lane_grow(struct call_lane *lane, struct sonde_error *err);
+
+/* Hands out what there is. */
+enum sonde_status call_lane_flush(struct calls *calls, struct call_lane *lane,
+				  struct sonde_error *err);
+
+/* Opens a call. */
+enum sonde_status call_lane_push(struct calls *calls, struct call_lane *lane,
+				 const struct call_unit *unit, uint32_t flags,
+				 struct sonde_error *err);
+
+/* Puts in a call of the parent of a forked process; it is written at once. */
+enum sonde_status call_lane_reopen(struct calls *calls, struct call_lane *lane,
+				   const struct open_call *open, uint64_t ns,
+				   struct sonde_error *err);
+
+/* Closes the innermost call as its return says. */
+enum sonde_status call_lane_return(struct calls *calls, struct call_lane *lane,
+				   const struct call_unit *unit, struct sonde_error *err);
+
+/*
+ * Closes calls deeper than `depth` that ended without a word, innermost first: by exception now, or
+ * unseen in the last gap.
+ */
+enum sonde_status call_lane_leave(struct calls *calls, struct call_lane *lane, size_t depth,
+				  uint64_t ns, struct sonde_error *err);
+
+/* Writes calls held back that have lasted long enough; `all`: the others too. */
+enum sonde_status call_lane_write_held(struct calls *calls, struct call_lane *lane, uint64_t ns,
+				       bool all, struct sonde_error *err);
+
+/* An exception is on its way through all calls open now, until it is caught. */
+void call_lane_throw(struct call_lane *lane);
+void call_lane_catch(struct call_lane *lane);
+void call_lane_exit(struct call_lane *lane);
+
+/* Calls at this depth or less are on another stack than the innermost one. */
+static inline size_t call_lane_base(const struct call_lane *lane)
+{
+	return lane->signal_count ? lane->signals[lane->signal_count - 1].base : 0;
+}
+
+/* call_stacks.c */
+
+/* Adds a lane: with `piece` NULL the first one, of the thread's stack. */
+enum sonde_status calls_add_lane(struct calls *calls, struct stack_piece *piece,
+				 struct sonde_error *err);
+
+/* Remembers to hand out the events of a lane that is not the current one. */
+void calls_let_wait(struct calls *calls, struct call_lane *lane);
+
+/*
+ * Makes the lane of a stack address the current one. `create`: also where it has none yet. Gives
+ * NULL where it has none.
+ */
+enum sonde_status calls_locate(struct calls *calls, uint64_t stack, bool create, uint64_t ns,
+			       struct call_lane **lane, struct sonde_error *err);
+
+/* UNIT_STACK. */
+enum sonde_status calls_announce(struct calls *calls, const struct call_unit *unit,
+				 struct sonde_error *err);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Makes events out of the units of one ring: follows the calls that are open on each stack of a
+ * thread, gives every call and return its depth, and closes with an exception what was left by
+ * longjmp, a C++ exception, pthread_exit or cancellation. Knows nothing of files and rings.
+ *
+ * Signal handlers, also those on a stack of their own, are calls inside whatever they
+ * interrupted. A coroutine's stack has calls of its own, which end independently: each such stack
+ * is a lane, a track of its own in the recording. Lane 0 is the thread's stack.
+ */
+#ifndef SONDE_RECORD_CALLS_H
+#define SONDE_RECORD_CALLS_H
+
+#include <sonde/status.h>
+#include <stdbool.h>
+
+#include "formats/atf/atf_layout.h"
+#include "record/clock.h"
+#include "record/load_map.h"
+#include "runtime/shared.h"
+
+/* An open call. */
+struct open_call {
+	uint64_t stack; /* as in its unit */
+	uint64_t place;
+	uint64_t function; /* address */
+	uint64_t function_id;
+	uint64_t time_ns; /* when it began */
+	uint32_t flags;	  /* private to calls.c: kind, written out or not (--min-time) */
+};
+
+struct calls_options {
+	/*
+	 * Room for events that wait for calls_flush(), borrowed; one for all threads will do, as
+	 * long as each is flushed before another is converted. NULL: each has a little of its own.
+	 */
+	struct atf_index_event *events;
+	size_t event_capacity;
+	uint32_t max_depth;   /* calls deeper than this are left out; 0: no limit */
+	uint64_t min_time_ns; /* calls shorter than this are left out, with all inside them */
+};
+
+/* Where events go. All hooks take the lane; an error ends the conversion and is handed back. */
+struct calls_output {
+	void *context;
+	/* `count` events of one lane, in order. thread_id is 0 and detail_seq ATF_NO_LINK, or the
+	 * number that detail() gave. */
+	enum sonde_status (*events)(void *context, uint32_t lane, struct atf_index_event *events,
+				    size_t count, struct sonde_error *err);
+	/*
+	 * The detail of the event that comes `ahead` events after the last that events() was given
+	 * of this lane. Gives its number.
+	 */
+	enum sonde_status (*detail)(void *context, uint32_t lane, const struct shared_unit *unit,
+				    const struct shared_detail *detail,
+				    const struct atf_index_event *event, size_t ahead,
+				    uint32_t *detail_seq, struct sonde_error *err);
+	/* A new lane, for a stack [low, high). Lane 0 exists from the start. */
+	enum sonde_status (*lane)(void *context, uint32_t lane, uint64_t low, uint64_t high,
+				  struct sonde_error *err);
+	/* UNIT_MARK, UNIT_REQUEST, UNIT_FORK: told in the order of the ring. */
+	enum sonde_status (*note)(void *context, enum unit_kind kind, uint64_t time_ns,
+				  const struct shared_unit *unit, const char *text, size_t size,
+				  struct sonde_error *err);
+};
+
+struct calls; /* of one thread */
+
+/* What was left out or made up, for the summary. */
+struct calls_counts {
+	uint64_t calls, returns, exceptions; /* events given to the output */
+	uint64_t short_calls;		     /* left out by min_time_ns */
+	uint64_t deep_calls;		     /* left out by max_depth */
+	uint64_t returns_without_call;	     /* their call was before the recording, or in a gap */
+	uint64_t dropped;		     /* told by UNIT_GAP */
+};
+
+enum sonde_status calls_new(struct calls **calls, const struct calls_options *options,
+			    const struct record_clock *clock, struct load_map *map,
+			    uint64_t stack_low, uint64_t stack_high,
+			    const struct calls_output *output, struct sonde_error *err);
+void calls_free(struct calls *calls);
+
+/*
+ * Converts whole valid units (the caller has checked their laps; records with details are
+ * complete). Events are handed out when there are many, and by calls_flush(), which must follow
+ * before another thread is converted.
+ */
+enum sonde_status calls_convert(struct calls *calls, const struct shared_unit *units, size_t count,
+				struct sonde_error *err);
+
+/* Hands out all events of all lanes. */
+enum sonde_status calls_flush(struct calls *calls, struct sonde_error *err);
+
+/*
+ * The thread of a forked child goes on inside the calls that were open in its parent: opens them
+ * at `time_ns` and returns how many events that made. `parent` is as it was at UNIT_FORK:
+ * take a copy there.
+ */
+enum sonde_status calls_copy_open(const struct calls *calls, struct open_call **open, size_t *count,
+				  struct sonde_error *err);
+enum sonde_status calls_reopen(struct calls *calls, const struct open_call *open, size_t count,
+			       uint64_t time_ns, struct sonde_error *err);
+
+/* The calls open on a lane, outermost first; borrowed until the next call. For snapshots. */
+const struct open_call *calls_open(const struct calls *calls, uint32_t lane, size_t *count);
+
+/*
+ * The thread is gone. `left`: it ended while the process lived on (pthread_exit, cancellation), so
+ * what is open was left by exception; else open calls stay open, as when a process exits.
+ */
+enum sonde_status calls_end(struct calls *calls, bool left, struct sonde_error *err);
+
+const struct calls_counts *calls_counts(const struct calls *calls);
+
+#endif

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writes down what was recorded, for the manifests. Names come from the symbols of the files that
+ * were loaded; a function without one is called by its module and address.
+ */
+#include "record/define.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/json.h"
+#include "record/finish.h"
+
+struct definer {
+	struct session *session;
+	struct sonde_definitions *definitions;
+	struct sonde_error *err;
+	enum sonde_status status;
+	uint32_t clock;
+};
+
+static uint32_t define_string(struct definer *definer, const char *text)
+{
+	uint32_t id = 0;
+
+	if (text && *text && definer->status == SONDE_OK)
+		definer->status = sonde_definitions_add_string(definer->definitions, text,
+							       strlen(text), &id, definer->err);
+	return id;
+}
+
+static void define_attribute(struct definer *definer, enum sonde_owner owner, uint32_t owner_id,
+			     const char *name, struct sonde_buffer *json)
+{
+	struct sonde_attribute attribute = { .owner = owner, .owner_id = owner_id };
+	const char *text = sonde_buffer_text(json);
+	uint32_t id;
+
+	if (!text && definer->status == SONDE_OK)
+		definer->status = sonde_fail_nomem(definer->err);
+	attribute.name = define_string(definer, name);
+	attribute.value = define_string(definer, text);
+	if (definer->status == SONDE_OK)
+		definer->status = sonde_definitions_add_attribute(definer->definitions, &attribute,
+								  &id, definer->err);
+	sonde_buffer_release(json);
+}
+
+static void define_number(struct definer *definer, enum sonde_owner owner, uint32_t owner_id,
+			  const char *name, uint64_t value)
+{
+	struct sonde_buffer json = { 0 };
+
+	sonde_buffer_put_u64(&json, value);
+	define_attribute(definer, owner, owner_id, name, &json);
+}
+
+static void put_list(struct sonde_json_writer *writer, const char *key, const char *const *items)
+{
+	if (key && (!items || !items[0]))
+		return;
+	if (key)
+		sonde_json_key(writer, key);
+	sonde_json_array_begin(writer);
+	for (; items && *items; items++)
+		sonde_json_string(writer, *items);
+	sonde_json_array_end(writer);
+}
+
+/* What was not recorded because it was asked for; nothing where there is none. */
+static void define_left_out(struct definer *definer)
+{
+	const struct record_options *options = definer->session->options;
+	const struct record_result *result = definer->session->result;
+	struct sonde_buffer json = { 0 };
+	struct sonde_json_writer writer;
+
+	sonde_json_writer_init(&writer, &json, false);
+	sonde_json_object_begin(&writer);
+	put_list(&writer, "functions", options->functions);
+	put_list(&writer, "exclude", options->exclude);
+	put_list(&writer, "modules", options->modules);
+	if (options->max_depth) {
+		sonde_json_member_u64(&writer, "max_depth", options->max_depth);
+		sonde_json_member_u64(&writer, "deep_calls", result->deep_calls);
+	}
+	if (options->min_time_ns) {
+		sonde_json_member_u64(&writer, "min_time_ns", options->min_time_ns);
+		sonde_json_member_u64(&writer, "short_calls", result->short_calls);
+	}
+	sonde_json_object_end(&writer);
+	if (json.size > 2)
+		define_attribute(definer, SONDE_OWNER_RECORDING, 0, "left_out", &json);
+	else
+		sonde_buffer_release(&json);
+}
+
+static void define_recording(struct definer *definer)
+{
+	const struct session *session = definer->session;
+	struct sonde_buffer json = { 0 };
+	struct sonde_json_writer writer;
+
+	sonde_json_writer_init(&writer, &json, false);
+	put_list(&writer, NULL, session->options->argv);
+	define_attribute(definer, SONDE_OWNER_RECORDING, 0, "command_line", &json);
+	sonde_json_writer_init(&writer, &json, false);
+	sonde_json_string(&writer, "sonde " SONDE_VERSION);
+	define_attribute(definer, SONDE_OWNER_RECORDING, 0, "recorder", &json);
+	if (session->lost)
+		define_number(definer, SONDE_OWNER_RECORDING, 0, "lost_events", session->lost);
+	define_left_out(definer);
+}
+
+static void define_anchor(struct definer *definer, const struct record_anchor *from)
+{
+	struct sonde_anchor anchor = {
+		.clock = definer->clock,
+		.clock_ns = from->boottime_ns,
+		.realtime_ns = from->realtime_ns,
+	};
+	uint32_t id;
+
+	if (definer->status == SONDE_OK)
+		definer->status = sonde_definitions_add_anchor(definer->definitions, &anchor, &id,
+							       definer->err);
+}
+
+static void define_clock(struct definer *definer)
+{
+	const struct record_clock *from = &definer->session->clock;
+	struct sonde_clock clock = { .kind = SONDE_CLOCK_BOOTTIME };
+
+	clock.name = define_string(definer, "boottime");
+	if (definer->status == SONDE_OK)
+		definer->status = sonde_definitions_add_clock(definer->definitions, &clock,
+							      &definer->clock, definer->err);
+	define_anchor(definer, &from->first);
+	if (from->last.boottime_ns != from->first.boottime_ns)
+		define_anchor(definer, &from->last);
+}
+
+static void define_marks(struct definer *definer, const struct recorded_process *process)
+{
+	struct sonde_buffer json = { 0 };
+	struct sonde_json_writer writer;
+
+	if (!process->marks.count)
+		return;
+	sonde_json_writer_init(&writer, &json, false);
+	sonde_json_array_begin(&writer);
+	for (size_t i = 0; i < process->marks.count; i++) {
+		sonde_json_object_begin(&writer);
+		sonde_json_member_u64(&writer, "time_ns", process->marks.items[i].time_ns);
+		sonde_json_member_u64(&writer, "thread", process->marks.items[i].thread);
+		sonde_json_member_string(&writer, "text", process->marks.items[i].text);
+		sonde_json_object_end(&writer);
+	}
+	sonde_json_array_end(&writer);
+	define_attribute(definer, SONDE_OWNER_PROCESS, process->number, "marks", &json);
+}
+
+/* How the program ended: with its last process, which exec may have made a new one. */
+static void define_exit(struct definer *definer, const struct recorded_process *process)
+{
+	const struct session *session = definer->session;
+	int status = session->result->wait_status;
+
+	if (process->pid != session->child || !atomic_load(&session->child_ended))
+		return;
+	for (uint32_t i = process->number + 1; i < session->written.count; i++)
+		if (session->written.items[i]->pid == process->pid)
+			return;
+	if (WIFEXITED(status))
+		define_number(definer, SONDE_OWNER_PROCESS, process->number, "exit_status",
+			      (uint64_t)WEXITSTATUS(status));
+	else if (WIFSIGNALED(status))
+		define_number(definer, SONDE_OWNER_PROCESS, process->number, "exit_signal",
+			      (uint64_t)WTERMSIG(status));
+}
+
+static void define_process(struct definer *definer, const struct recorded_process *from)
+{
+	struct sonde_process process = {
+		.os_id = from->pid,
+		.clock = definer->clock,
+		.arch = SONDE_ARCH_X86_64,
+		.os = SONDE_OS_LINUX,
+		.start_ns = from->start_ns,
+		.end_ns = from->end_ns ? from->end_ns : definer->session->now_ns,
+	};
+	uint32_t id;
+
+	process.name = define_string(definer, from->name);
+	if (definer->status == SONDE_OK)
+		definer->status = sonde_definitions_add_process(definer->definitions, &process, &id,
+								definer->err);
+	define_marks(definer, from);
+	define_exit(definer, from);
+}
+
+static void define_track(struct definer *definer, const struct lane *lane)
+{
+	struct sonde_track track = {
+		.process = lane->process->number,
+		.slot = lane->slot,
+		.os_id = lane->thread,
+		.kind = SONDE_TRACK_THREAD,
+		.dropped_events = lane->dropped,
+		.event_count = lane->written,
+	};
+	struct sonde_buffer name = { 0 };
+	uint32_t id;
+
+	sonde_buffer_put_text(&name, lane->name);
+	if (lane->number)
+		sonde_buffer_put_format(&name, " / stack %#llx", (unsigned long long)lane->low);
+	track.name = define_string(definer, sonde_buffer_text(&name));
+	sonde_buffer_release(&name);
+	if (definer->status == SONDE_OK)
+		definer->status = sonde_definitions_add_track(definer->definitions, &track, &id,
+							      definer->err);
+}
+
+static uint32_t define_module(struct definer *definer, const struct recorded_process *process,
+			      const struct load_map_module *from)
+{
+	const struct record_clock *clock = &definer->session->clock;
+	struct sonde_module module = {
+		.process = process->number,
+		.has_key = true,
+		.key = from->id,
+		.base_address = from->base,
+		.size = from->high - from->base,
+	};
+	struct sonde_buffer uuid = { 0 };
+	uint32_t id = SONDE_NONE;
+
+	for (uint32_t i = 0; i < from->build_id_size; i++)
+		sonde_buffer_put_hex(&uuid, from->build_id[i], 2);
+	module.path = define_string(definer, from->path);
+	module.uuid = define_string(definer, sonde_buffer_text(&uuid));
+	sonde_buffer_release(&uuid);
+	if (definer->status == SONDE_OK)
+		definer->status = sonde_definitions_add_module(definer->definitions, &module, &id,
+							       definer->err);
+	if (from->loaded)
+		define_number(definer, SONDE_OWNER_MODULE, id, "loaded_ns",
+			      record_clock_ns(clock, from->loaded));
+	if (from->unloaded > 1)
+		define_number(definer, SONDE_OWNER_MODULE, id, "unloaded_ns",
+			      record_clock_ns(clock, from->unloaded));
+	return id;
+}
+
+/* "libx.so+0x1234" for a function that has no symbol. */
+static void put_place(struct sonde_buffer *name, const struct load_map_module *module,
+		      uint64_t address)
+{
+	const char *last = strrchr(module->path, '/');
+
+	sonde_buffer_put_format(name, "%s+%#llx", last ? last + 1 : module->path,
+				(unsigned long long)address);
+}
+
+static bool fill_name(struct definer *definer, struct sonde_function *function,
+		      const struct module_file *file, uint64_t address)
+{
+	struct sonde_symbol symbol;
+	const char *source;
+	char *demangled;
+
+	if (!file || !file->symbols || !sonde_symbols_find(file->symbols, address, &symbol))
+		return false;
+	demangled = sonde_demangle(symbol.raw_name);
+	function->name = define_string(definer, demangled ? demangled : symbol.raw_name);
+	if (demangled && strcmp(demangled, symbol.raw_name) != 0)
+		function->raw_name = define_string(definer, symbol.raw_name);
+	free(demangled);
+	if (sonde_symbols_line(file->symbols, symbol.address, &source, &function->line))
+		function->file = define_string(definer, source);
+	return function->name;
+}
+
+static void define_function(struct definer *definer, const struct recorded_process *process,
+			    const struct session_function *from, uint32_t module_id)
+{
+	const struct load_map_module *module = from->module == SONDE_NONE ?
+						       process->map.unknown :
+						       process->map.modules[from->module];
+	struct sonde_function function = {
+		.process = process->number,
+		.module = module_id,
+		.has_key = true,
+		.key = from->id,
+	};
+	struct sonde_buffer name = { 0 };
+	uint32_t id;
+
+	if (from->module == SONDE_NONE ||
+	    !fill_name(definer, &function, selection_file(definer->session, module),
+		       (uint32_t)from->id)) {
+		put_place(&name, module,
+			  from->module == SONDE_NONE ? from->address : (uint32_t)from->id);
+		function.name = define_string(definer, sonde_buffer_text(&name));
+		definer->session->result->unnamed_functions++;
+	}
+	sonde_buffer_release(&name);
+	definer->session->result->functions++;
+	if (definer->status == SONDE_OK)
+		definer->status = sonde_definitions_add_function(definer->definitions, &function,
+								 &id, definer->err);
+}
+
+/* The modules, one for each path, and which functions of them were called. */
+static void define_functions(struct definer *definer, struct recorded_process *process)
+{
+	const struct load_map *map = &process->map;
+	uint32_t *ids = calloc(map->count + 1, sizeof(*ids)), unknown = SONDE_NONE;
+
+	if (!ids) {
+		definer->status = sonde_fail_nomem(definer->err);
+		return;
+	}
+	for (size_t i = 0; i < map->count; i++) {
+		size_t same = 0;
+
+		while (map->modules[same]->id != map->modules[i]->id)
+			same++;
+		ids[i] = same < i ? ids[same] : define_module(definer, process, map->modules[i]);
+	}
+	if (map->unknown_count)
+		unknown = define_module(definer, process, map->unknown);
+	for (size_t i = 0; i < process->functions.count && definer->status == SONDE_OK; i++) {
+		const struct session_function *function = &process->functions.items[i];
+
+		define_function(definer, process, function,
+				function->module == SONDE_NONE ? unknown : ids[function->module]);
+	}
+	free(ids);
+}
+
+enum sonde_status define_session(struct session *session, struct sonde_definitions **definitions,
+				 struct sonde_error *err)
+{
+	struct definer definer = {
+		.session = session,
+		.definitions = sonde_definitions_new(),
+		.err = err,
+	};
+
+	*definitions = definer.definitions;
+	if (!definer.definitions)
+		return sonde_fail_nomem(err);
+	define_clock(&definer);
+	define_recording(&definer);
+	for (size_t i = 0; i < session->written.count; i++)
+		define_process(&definer, session->written.items[i]);
+	for (size_t i = 0; i < session->tracks.count; i++)
+		define_track(&definer, session->tracks.items[i]);
+	for (size_t i = 0; i < session->written.count && definer.status == SONDE_OK; i++) {
+		finish_collect(session->written.items[i]);
+		define_functions(&definer, session->written.items[i]);
+	}
+	return definer.status;
+}

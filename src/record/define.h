@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The definitions of a recorded session: processes, tracks, modules, and functions with names. */
+#ifndef SONDE_RECORD_DEFINE_H
+#define SONDE_RECORD_DEFINE_H
+
+#include "record/session.h"
+
+/* All of it; the caller frees the definitions. */
+enum sonde_status define_session(struct session *session, struct sonde_definitions **definitions,
+				 struct sonde_error *err);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What lies at an address of another process: one line of /proc/PID/maps. */
+#ifndef SONDE_RECORD_MAPPING_H
+#define SONDE_RECORD_MAPPING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct record_mapping {
+	uint64_t low, high;
+	uint64_t offset; /* in the file */
+	bool executable;
+	char path[4096]; /* "" for memory without a name; "[stack]" and the like as they are */
+};
+
+/* False where nothing lies there, or the process is gone. A variable, so that tests replace it. */
+extern bool (*record_mapping_find)(uint32_t pid, uint64_t address, struct record_mapping *mapping);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Asks the system for the names of threads, which programs give late. */
+#ifndef SONDE_RECORD_NAMES_H
+#define SONDE_RECORD_NAMES_H
+
+#include "record/session.h"
+
+/* Once a second; of all threads that are being read. */
+void names_poll(struct session *session);
+
+/* The name of a thread, or of a process (thread equal to it), into `name`; false: it is gone. */
+bool names_read(uint32_t process, uint32_t thread, char name[SESSION_NAME_SIZE]);
+
+#endif

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A recording from start to end, as the thread that asked for it sees it: makes everything, starts
+ * the program, then waits for it, for signals and for timers, while another thread reads the rings.
+ */
+#include "record/record.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "record/drain.h"
+#include "record/lanes.h"
+#include "record/launch.h"
+#include "record/process.h"
+#include "record/session.h"
+
+#define STATUS_NS UINT64_C(200000000)
+/* Gathered before they are written: 256 KB, which stay in the cache. */
+#define EVENTS_AT_ONCE (1 << 13)
+
+static uint64_t monotonic(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+void session_problem(struct session *session, const char *format, ...)
+{
+	struct record_result *result = session->result;
+	va_list arguments;
+
+	if (result->problem_count == sizeof(result->problems) / sizeof(result->problems[0]))
+		return;
+	va_start(arguments, format);
+	vsnprintf(result->problems[result->problem_count].text, sizeof(result->problems[0].text),
+		  format, arguments);
+	va_end(arguments);
+	result->problem_count++;
+}
+
+void session_fail(struct session *session, const struct sonde_error *err)
+{
+	char text[400];
+
+	if (session->failed)
+		return;
+	session->failed = true;
+	atomic_store(&session->memory.control->mode, MODE_OFF);
+	sonde_error_format(err, text, sizeof(text));
+	session_problem(session, "recording stopped, the program went on: %s", text);
+}
+
+enum shared_mode session_mode(const struct record_options *options, enum shared_clock clock)
+{
+	bool general = options->detail || clock != SHARED_CLOCK_TSC;
+
+	general |= options->functions && options->functions[0];
+	general |= options->exclude && options->exclude[0];
+	general |= options->modules && options->modules[0];
+	for (size_t i = 0; i < options->trigger_count; i++)
+		general |= options->triggers[i].kind == TRIGGER_SYMBOL;
+	return general ? MODE_GENERAL : MODE_PLAIN;
+}
+
+void session_switch(struct session *session, enum record_trigger_action action)
+{
+	struct shared_control *control = session->memory.control;
+	uint32_t mode = atomic_load(&control->mode);
+
+	if (mode == MODE_OFF)
+		return;
+	switch (action) {
+	case TRIGGER_RECORD_ON:
+		mode = session_mode(session->options, session->clock.kind);
+		if (atomic_load(&control->detail))
+			mode = MODE_GENERAL;
+		atomic_store(&control->mode, mode);
+		break;
+	case TRIGGER_RECORD_OFF:
+		atomic_store(&control->mode, MODE_PAUSED);
+		break;
+	case TRIGGER_DETAIL_ON:
+		atomic_store(&control->detail, 1);
+		if (mode == MODE_PLAIN)
+			atomic_store(&control->mode, MODE_GENERAL);
+		break;
+	case TRIGGER_DETAIL_OFF:
+		atomic_store(&control->detail, 0);
+		break;
+	case TRIGGER_DUMP:
+		atomic_store(&session->dump, 1);
+		drain_wake(session);
+		break;
+	}
+}
+
+void session_release(struct session *session)
+{
+	while (session->threads.count)
+		drain_free_thread(session->threads.items[--session->threads.count]);
+	flight_release(session);
+	for (size_t i = 0; i < session->tracks.count; i++) {
+		sonde_vec_release(&session->tracks.items[i]->flight.open);
+		free(session->tracks.items[i]);
+	}
+	for (size_t i = 0; i < session->processes.count; i++)
+		process_free(session, session->processes.items[i]);
+	for (size_t i = 0; i < SESSION_FORK_NOTES; i++)
+		free(session->forks[i].open);
+	sonde_vec_release(&session->threads);
+	sonde_vec_release(&session->tracks);
+	sonde_vec_release(&session->processes);
+	sonde_vec_release(&session->written);
+	sonde_vec_release(&session->slots_dead);
+	sonde_vec_release(&session->early);
+	selection_release(&session->selection);
+	atf_recorder_free(session->recorder);
+	shared_memory_release(&session->memory);
+	free(session->slots);
+	free(session->rings);
+	free(session->copy);
+	free(session->calls_options.events);
+}
+
+static enum sonde_status prepare_memory(struct session *session, struct sonde_error *err)
+{
+	const struct record_options *options = session->options;
+	struct shared_memory_options memory = {
+		.clock = session->clock.kind,
+		.on_full = options->on_full,
+		.stack_bytes = options->stack_bytes,
+		.mode = options->start_paused ? MODE_PAUSED :
+						session_mode(options, session->clock.kind),
+		.detail = options->detail,
+		.follow = options->follow,
+		.ring_size = options->ring_size ? options->ring_size : 1 << 20,
+	};
+	enum sonde_status status = shared_memory_create(&session->memory, &memory, err);
+
+	if (status < 0)
+		return status;
+	session->slots = calloc(session->memory.control->process_count, sizeof(*session->slots));
+	session->rings = calloc(session->memory.control->ring_count, sizeof(*session->rings));
+	session->copy = malloc(session->memory.control->chunk_size);
+	session->calls_options.events = calloc(EVENTS_AT_ONCE, sizeof(struct atf_index_event));
+	session->calls_options.event_capacity = EVENTS_AT_ONCE;
+	if (!session->slots || !session->rings || !session->copy ||
+	    !session->calls_options.events)
+		return sonde_fail_nomem(err);
+	return SONDE_OK;
+}
+
+static enum sonde_status prepare(struct session *session, struct sonde_error *err)
+{
+	const struct record_options *options = session->options;
+	enum sonde_status status;
+
+	session->calls_options.max_depth = options->max_depth;
+	session->calls_options.min_time_ns = options->min_time_ns;
+	selection_init(session);
+	flight_init(session);
+	status = atf_recorder_create(options->output, options->replace, &session->recorder, err);
+	if (status < 0)
+		return status;
+	record_clock_start(&session->clock, record_clock_choose());
+	return prepare_memory(session, err);
+}
+
+/* What the waiting thread keeps. */
+struct waiter {
+	struct session *session;
+	const struct record_observer *observer;
+	pid_t child;
+	int signals; /* a signalfd */
+	uint64_t start_ns, status_ns;
+	bool *fired; /* for each trigger */
+	bool stopped;
+};
+
+static const struct record_trigger *signal_trigger(const struct record_options *options, int number)
+{
+	for (size_t i = 0; i < options->trigger_count; i++)
+		if (options->triggers[i].kind == TRIGGER_SIGNAL &&
+		    options->triggers[i].signal == number)
+			return &options->triggers[i];
+	return NULL;
+}
+
+static void stop(struct waiter *waiter)
+{
+	waiter->stopped = true;
+	atomic_store(&waiter->session->memory.control->mode, MODE_OFF);
+	atomic_store(&waiter->session->stop, 1);
+	drain_wake(waiter->session);
+}
+
+static void reap(struct waiter *waiter)
+{
+	struct session *session = waiter->session;
+	int status;
+
+	if (atomic_load(&session->child_ended) || waitpid(waiter->child, &status, WNOHANG) <= 0)
+		return;
+	session->result->wait_status = status;
+	atomic_store(&session->child_ended, 1);
+	drain_wake(session);
+}
+
+static void take_signal(struct waiter *waiter, const struct signalfd_siginfo *info)
+{
+	struct session *session = waiter->session;
+	int number = (int)info->ssi_signo;
+	const struct record_trigger *trigger = signal_trigger(session->options, number);
+	bool ended = atomic_load(&session->child_ended);
+
+	if (number == SIGCHLD) {
+		reap(waiter);
+	} else if (trigger) {
+		for (size_t i = 0; i < session->options->trigger_count; i++)
+			if (signal_trigger(session->options, number) &&
+			    session->options->triggers[i].kind == TRIGGER_SIGNAL &&
+			    session->options->triggers[i].signal == number)
+				session_switch(session, session->options->triggers[i].action);
+	} else if (ended && (number == SIGINT || number == SIGTERM || number == SIGHUP)) {
+		stop(waiter);
+	} else if ((number == SIGINT || number == SIGQUIT) && info->ssi_code != SI_USER &&
+		   info->ssi_code != SI_QUEUE && info->ssi_code != SI_TKILL) {
+		return; /* from the terminal: the program got it too */
+	} else if (!ended) {
+		kill(waiter->child, number);
+	}
+}
+
+static void take_signals(struct waiter *waiter)
+{
+	struct signalfd_siginfo info;
+
+	while (read(waiter->signals, &info, sizeof(info)) == sizeof(info))
+		take_signal(waiter, &info);
+}
+
+/* Fires what is due, and says how long nothing more will be. */
+static uint64_t run_timers(struct waiter *waiter, uint64_t now_ns)
+{
+	const struct record_options *options = waiter->session->options;
+	uint64_t elapsed = now_ns - waiter->start_ns, next = elapsed + STATUS_NS;
+
+	for (size_t i = 0; i < options->trigger_count; i++) {
+		const struct record_trigger *trigger = &options->triggers[i];
+
+		if (trigger->kind != TRIGGER_TIME || waiter->fired[i])
+			continue;
+		if (trigger->time_ns <= elapsed) {
+			waiter->fired[i] = true;
+			session_switch(waiter->session, trigger->action);
+		} else if (trigger->time_ns < next) {
+			next = trigger->time_ns;
+		}
+	}
+	if (options->duration_ns && !waiter->stopped) {
+		if (options->duration_ns <= elapsed)
+			stop(waiter);
+		else if (options->duration_ns < next)
+			next = options->duration_ns;
+	}
+	return next - elapsed;
+}
+
+static void tell_status(struct waiter *waiter, uint64_t now_ns)
+{
+	struct session *session = waiter->session;
+	struct record_status status = {
+		.elapsed_ns = now_ns - waiter->start_ns,
+		.events = atomic_load(&session->events),
+		.dropped = atomic_load(&session->dropped),
+		.bytes = atomic_load(&session->bytes),
+		.processes = atomic_load(&session->process_total),
+		.threads = atomic_load(&session->thread_total),
+		.program_ended = atomic_load(&session->child_ended),
+		.writing = atomic_load(&session->writing),
+	};
+
+	if (!waiter->observer || !waiter->observer->status ||
+	    now_ns - waiter->status_ns < STATUS_NS)
+		return;
+	waiter->status_ns = now_ns;
+	waiter->observer->status(waiter->observer->context, &status);
+}
+
+/* Until the session is finished and the program has ended. */
+static void await(struct waiter *waiter)
+{
+	struct session *session = waiter->session;
+
+	while (!atomic_load(&session->done) || !atomic_load(&session->child_ended)) {
+		uint64_t now_ns = monotonic();
+		uint64_t left_ns = run_timers(waiter, now_ns);
+		struct pollfd file = { .fd = waiter->signals, .events = POLLIN };
+		bool ending = atomic_load(&session->child_ended) || waiter->stopped;
+
+		tell_status(waiter, now_ns);
+		if (ending && left_ns > 2000000)
+			left_ns = 2000000; /* the other thread is about to be done */
+		poll(&file, 1, (int)((left_ns + 999999) / 1000000));
+		take_signals(waiter);
+		reap(waiter);
+	}
+	session->result->total.elapsed_ns = monotonic() - waiter->start_ns;
+	session->result->total.program_ended = true;
+}
+
+/* The signals that we take ourselves while the program runs. */
+static void block_signals(const struct record_options *options, struct launch_signals *signals,
+			  sigset_t *taken)
+{
+	static const int always[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD };
+	struct sigaction standard = { .sa_handler = SIG_DFL };
+
+	sigemptyset(taken);
+	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
+		sigaddset(taken, always[i]);
+	for (size_t i = 0; i < options->trigger_count; i++)
+		if (options->triggers[i].kind == TRIGGER_SIGNAL)
+			sigaddset(taken, options->triggers[i].signal);
+	sigaction(SIGCHLD, &standard, &signals->child);
+	pthread_sigmask(SIG_BLOCK, taken, &signals->mask);
+}
+
+static void restore_signals(const struct launch_signals *signals, const sigset_t *taken)
+{
+	const struct timespec none = { 0 };
+
+	while (sigtimedwait(taken, NULL, &none) > 0)
+		; /* what came at the end was meant for the program */
+	sigaction(SIGCHLD, &signals->child, NULL);
+	pthread_sigmask(SIG_SETMASK, &signals->mask, NULL);
+}
+
+static enum sonde_status run(struct waiter *waiter, const char *path,
+			     const struct launch_signals *signals, struct sonde_error *err)
+{
+	struct session *session = waiter->session;
+	pthread_t thread;
+	enum sonde_status status;
+	int failed;
+
+	status = launch_start(session->options, path, session->memory.fd, signals, &waiter->child,
+			      err);
+	if (status < 0)
+		return status;
+	session->child = (uint32_t)waiter->child;
+	session->result->started = true;
+	waiter->start_ns = waiter->status_ns = monotonic();
+	launch_raise_file_limit();
+	failed = pthread_create(&thread, NULL, drain_main, session);
+	if (failed) { /* the program runs on, unrecorded */
+		errno = failed;
+		sonde_fail_errno(err, NULL, "cannot start a thread");
+		session_fail(session, err);
+		process_wave_through(session);
+		atomic_store(&session->done, 1);
+	}
+	await(waiter);
+	atomic_store(&session->leave, 1);
+	drain_wake(session);
+	if (!failed)
+		pthread_join(thread, NULL);
+	return SONDE_OK;
+}
+
+enum sonde_status record_run(const struct record_options *options,
+			     const struct record_observer *observer, struct record_result *result,
+			     struct sonde_error *err)
+{
+	struct session *session = calloc(1, sizeof(*session));
+	struct waiter waiter = { .session = session, .observer = observer, .signals = -1 };
+	struct launch_signals signals;
+	enum sonde_status status;
+	char *path = NULL;
+	sigset_t taken;
+
+	memset(result, 0, sizeof(*result));
+	waiter.fired = calloc(options->trigger_count + 1, sizeof(*waiter.fired));
+	if (!session || !waiter.fired) {
+		free(session);
+		free(waiter.fired);
+		return sonde_fail_nomem(err);
+	}
+	session->options = options;
+	session->result = result;
+	session->memory.fd = -1;
+	status = launch_find(options, &path, err);
+	if (status == SONDE_OK)
+		status = prepare(session, err);
+	if (status == SONDE_OK) {
+		block_signals(options, &signals, &taken);
+		waiter.signals = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
+		if (waiter.signals < 0)
+			status = sonde_fail_errno(err, NULL, "cannot wait for signals");
+		else
+			status = run(&waiter, path, &signals, err);
+		restore_signals(&signals, &taken);
+		if (waiter.signals >= 0)
+			close(waiter.signals);
+	}
+	session_release(session);
+	free(session);
+	free(waiter.fired);
+	free(path);
+	return status;
+}

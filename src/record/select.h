@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which functions are recorded, and where triggers sit: the globs of the command line become tables
+ * of addresses in the memory of each process, decided once for each function of a file. Keeps
+ * the files that were opened, so that a thousand processes of one program cost as much as one.
+ */
+#ifndef SONDE_RECORD_SELECT_H
+#define SONDE_RECORD_SELECT_H
+
+#include <stdbool.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "record/load_map.h"
+#include "symbols/symbols.h"
+
+struct session;
+struct recorded_process;
+
+/* What to do at one function of a file, where that is not the default. */
+struct module_rule {
+	uint64_t address;
+	uint32_t action; /* enum filter_action bits */
+};
+
+/* A file that some process has loaded. */
+struct module_file {
+	char *key; /* build-id and path */
+	char *path;
+	struct sonde_symbols *symbols; /* NULL: it could not be read */
+	struct sonde_symbols_program program;
+	bool decided;
+	SONDE_VEC(struct module_rule) rules;
+};
+
+/* A filter table in shared memory; forked processes share it. */
+struct filter_table {
+	uint64_t offset, size; /* size: places, a power of two */
+	uint64_t used;
+	uint32_t references;
+};
+
+struct selection {
+	bool by_name;		 /* some function is treated unlike the others */
+	uint32_t default_action; /* enum filter_action bits */
+	SONDE_VEC(struct module_file *) files;
+	struct sonde_text_map by_key;
+	bool full;	   /* the space for filters ran out, which was said */
+	bool patches_full; /* the same for patchable modules of a process */
+};
+
+void selection_init(struct session *session);
+void selection_release(struct selection *selection);
+
+/* The file of a module, opened once; NULL only where memory is out. */
+struct module_file *selection_file(struct session *session, const struct load_map_module *module);
+
+/* Adds the functions and the patchable entries of a module to the answer for its process. */
+void selection_add_module(struct session *session, struct recorded_process *process,
+			  const struct load_map_module *module);
+
+/* The module is gone: another one may come to its place. */
+void selection_remove_module(struct session *session, struct recorded_process *process,
+			     const struct load_map_module *module);
+
+/* Before the answer to a process that has nothing to filter: it may load something later. */
+void selection_prepare(struct session *session, struct recorded_process *process);
+
+/* A forked child uses the filter of its parent. */
+void selection_share(struct recorded_process *child, struct recorded_process *parent);
+void selection_drop(struct session *session, struct recorded_process *process);
+
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is known of a recording while it runs: its processes, threads and tracks. All of it
+ * belongs to the thread that reads the rings; the few things at the end are shared with the thread
+ * that waits for the program.
+ */
+#ifndef SONDE_RECORD_SESSION_H
+#define SONDE_RECORD_SESSION_H
+
+#include <stdatomic.h>
+
+#include "base/vec.h"
+#include "formats/atf/atf_recorder.h"
+#include "record/calls.h"
+#include "record/flight.h"
+#include "record/record.h"
+#include "record/select.h"
+#include "record/shared_memory.h"
+
+#define SESSION_NAME_SIZE 17 /* of a process or a thread, as the kernel keeps it */
+
+struct session_mark {
+	uint64_t time_ns;
+	uint32_t thread; /* tid */
+	char *text;
+};
+
+/* A function that a process called. */
+struct session_function {
+	uint64_t id;
+	uint64_t address; /* of one in no module */
+	uint32_t module;  /* number in its process's map; SONDE_NONE: in none */
+};
+
+struct recorded_process {
+	uint32_t slot, pid;
+	int pidfd; /* -1: none */
+	bool alive;
+	bool counted;	  /* among the recorded ones: it has events */
+	bool answered;	  /* it runs with the filter that it was given */
+	bool refused;	  /* not to be recorded: --no-follow */
+	bool closed;	  /* gone, and all its rings are read */
+	uint32_t number;  /* in the recorder; SONDE_NONE before its first event */
+	uint32_t threads; /* rings that are being read */
+	char name[SESSION_NAME_SIZE];
+	uint64_t start_ns, end_ns;
+	uint64_t events;
+	bool patchable;
+	uint64_t patch_bases[16]; /* of the modules that the slot's patches belong to */
+	struct load_map map;	  /* its `met` are gone once `functions` are collected */
+	bool collected;
+	SONDE_VEC(struct session_function) functions;
+	SONDE_VEC(struct session_mark) marks;
+	struct filter_table *filter; /* NULL: none */
+	/* Calls that the thread which forked it had open, for its first thread. */
+	struct open_call *inherited;
+	size_t inherited_count;
+};
+
+/* One stack of a thread: a track once it has events in the files. */
+struct lane {
+	struct recorded_process *process;
+	struct atf_recorder_thread *writer; /* NULL: no events in the files yet */
+	uint32_t number;		    /* of its thread; 0: the thread's own stack */
+	uint32_t slot;			    /* thread_id of its events */
+	uint32_t thread;		    /* tid */
+	char name[SESSION_NAME_SIZE];
+	uint64_t low, high; /* the stack */
+	uint64_t written;   /* events in the files */
+	uint64_t last_ns;   /* of the last of them */
+	uint64_t synthetic_head, synthetic_tail;
+	uint64_t dropped;
+	bool ended; /* its thread is gone */
+	struct flight_lane flight;
+};
+
+/* The thread that writes a ring. */
+struct recorded_thread {
+	struct session *session;
+	struct recorded_process *process;
+	uint32_t ring;
+	uint32_t thread; /* tid */
+	char name[SESSION_NAME_SIZE];
+	char first_name[SESSION_NAME_SIZE]; /* when it took its ring */
+	bool counted;			    /* it has events */
+	struct calls *calls;
+	SONDE_VEC(struct lane *) lanes;
+	uint64_t chunk; /* the next unit to read */
+	size_t unit;
+	uint64_t last_ticks;	 /* of the last unit that was read */
+	uint64_t progress_ns;	 /* when there was something to read */
+	uint64_t units, records; /* read so far */
+	uint32_t freed_full;	 /* chunks freed since its ring was full, and nobody was woken */
+};
+
+/* What was open when a process forked. */
+struct fork_note {
+	uint32_t ring;
+	uint64_t number;
+	struct recorded_process *process;
+	struct open_call *open;
+	size_t count;
+	bool met; /* the child came */
+};
+
+#define SESSION_FORK_NOTES 1024
+
+struct session {
+	const struct record_options *options;
+	struct record_result *result;
+	struct shared_memory memory;
+	struct record_clock clock;
+	struct atf_recorder *recorder;
+	struct selection selection;
+	struct flight flight;
+	struct calls_options calls_options; /* with the events of whatever thread is being read */
+	uint32_t child; /* pid of the program */
+
+	SONDE_VEC(struct recorded_process *) processes; /* all that ever were */
+	struct recorded_process **slots;
+	uint32_t slots_high;		/* none was ever seen from here on */
+	SONDE_VEC(uint32_t) slots_dead; /* oldest first: closed, but not given back yet */
+	struct recorded_thread **rings;
+	uint32_t rings_high;
+	SONDE_VEC(struct recorded_thread *) threads;  /* being read */
+	SONDE_VEC(struct recorded_process *) written; /* by their number in the recorder */
+	SONDE_VEC(struct lane *) tracks;	      /* by the number of their thread there */
+	SONDE_VEC(struct shared_module) early;	      /* log entries of processes not met yet */
+	struct fork_note forks[SESSION_FORK_NOTES];
+	uint64_t fork_count;
+	uint64_t log_stuck_ns;
+	struct shared_unit *copy; /* of a chunk, with --on-full overwrite */
+
+	uint64_t rounds;
+	uint32_t wake;	      /* control->wake when this round began */
+	bool scan_all;	      /* a process is gone: find all its rings */
+	bool last;	      /* recording is off: this is one of the last rounds */
+	bool news;	      /* processes or threads came in this round */
+	uint64_t idle_rounds; /* so many in a row brought nothing */
+	uint64_t now_ns;      /* of this round */
+	uint64_t polled_ns, named_ns, flowed_ns, searched_ns;
+	bool silent;		 /* what the last search of /proc found */
+	uint64_t dropped_before; /* of threads that are gone */
+	uint64_t lost;		 /* events that could not be written */
+	bool failed;		 /* nothing is written any more */
+	bool finished;
+
+	/* From the thread that waits for the program to the one that reads the rings, */
+	_Atomic uint32_t child_ended; /* it was reaped */
+	_Atomic uint32_t stop;	      /* finish now */
+	_Atomic uint32_t dump;	      /* a trigger fired */
+	_Atomic uint32_t leave;	      /* nothing is left to do at all */
+	/* and back. */
+	_Atomic uint64_t events, details, dropped, bytes;
+	_Atomic uint64_t kept; /* events that went through a flight recorder */
+	_Atomic uint32_t process_total, thread_total;
+	_Atomic uint32_t writing;
+	_Atomic uint32_t done; /* the session is finished */
+};
+
+/* One more line for the user; there is room for a few, more of them are not kept. */
+void session_problem(struct session *session, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* A failure in the middle: recording stops, the program runs on. Only the first is told. */
+void session_fail(struct session *session, const struct sonde_error *err);
+
+/* Switches recording on or off while it is paused, and back. */
+void session_switch(struct session *session, enum record_trigger_action action);
+
+/* The mode to record in: plain where nothing needs more. */
+enum shared_mode session_mode(const struct record_options *options, enum shared_clock clock);
+
+void session_release(struct session *session);
+
+#endif

@@ -59,9 +59,10 @@ man: build
 	@tools/man.sh $(BUILD)/sonde doc/man
 
 pictures: demo
-	@tools/screenshot.py doc/img/sonde.svg demo 'sonde info session' \
-		'sonde dump session --limit 8' \
-		'sonde recover crashed -o mended'
+	@tools/screenshot.py doc/img/sonde.svg demo 'cc $$(sonde cflags) calc.c -o calc' \
+		"sonde record ./calc '1 + 2 * 3'" \
+		'sonde info calc.atf' \
+		'sonde dump calc.atf --limit 12'
 
 install: build
 	@meson configure $(BUILD) -Dprefix=$(PREFIX)

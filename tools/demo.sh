@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Builds sonde and shows what it does to a session of four threads: look at it, break a copy as a
-# crash would, find the damage, mend it, cut a piece out. Every command shown is run for real, in
-# the folder demo/, which can be looked at afterwards.
+# Builds sonde and shows what it does: build a small program, record every call of it, look at the
+# recording; then break a copy as a crash would, find the damage, mend it, cut a piece out. Every
+# command shown is run for real, in the folder demo/, which can be looked at afterwards.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -10,7 +10,7 @@ build=${BUILD:-build}
 if [ ! -e "$build/build.ninja" ]; then
 	meson setup "$build" -Dtests=auto >/dev/null
 fi
-if ! log=$(ninja -C "$build" sonde 2>&1); then
+if ! log=$(meson compile -C "$build" sonde:executable sonde-rt:shared_library 2>&1); then
 	echo "$log"
 	exit 1
 fi
@@ -41,24 +41,33 @@ show() {
 
 rm -rf demo
 mkdir demo
-cp -r tests/golden/atf/normal demo/original
+cp examples/calc.c demo/
 cd demo
 
-say 'Another program recorded this session: four threads, every call and return.'
-show 'sonde info original'
+say 'A calculator with two threads. One line builds it so that its calls can be recorded:'
+# shellcheck disable=SC2016 # shown as it stands, then evaluated
+show 'cc $(sonde cflags) calc.c -o calc -lpthread'
 
-say 'Write it anew: the same events, now with checksums.'
-show 'sonde convert original -o session'
+say 'Run it, and record every call of every thread:'
+show "sonde record -o session ./calc '1 + 2 * 3' '(4 - 1) ^ 5' '2 * (3 + 4) - 5 / 2' '9 ^ 3'"
 
-say 'What happened first, on all threads, in the order of time?'
-show 'sonde dump session --limit 12'
+say 'What is that?'
+show 'sonde info session'
 
-say 'The next return of one function, with the registers that were captured:'
-show 'sonde dump session --function parse --kind return --from 300us --limit 1 --detail'
+say 'How did it begin? Calls as a tree, on all threads, in the order of time:'
+show 'sonde dump session --limit 24'
+
+say 'Built with patchable entries, functions that are not asked for cost nothing, and those that
+are show their arguments:'
+# shellcheck disable=SC2016 # shown as it stands, then evaluated
+show 'cc $(sonde cflags --patchable) calc.c -o calc-patchable -lpthread'
+show "sonde record -q -o detailed --stack-bytes 32 --function calculate ./calc-patchable '6 * 7'"
+show 'sonde dump detailed --limit 1 --detail'
 
 say 'Now an accident: a copy that lost the end of a file, as in a crash.'
 show 'cp -r session crashed'
-show 'truncate -s -70 crashed/thread_2/index.atf'
+index=$(cd crashed && find . -name index.atf -size +1k | sort | tail -n 1)
+show "truncate -s -70 crashed/${index#./}"
 show 'sonde check crashed' 1
 
 say 'Bring back everything that survived, into a new session:'
@@ -67,6 +76,6 @@ show 'sonde check recovered'
 
 say 'Keep the middle fifth. Calls open at its edges are opened and closed there:'
 show 'sonde cut session --from 40% --to 60% -o middle'
-show 'sonde dump middle --track 0 --limit 14'
+show 'sonde dump middle --limit 6'
 
 printf "\nAll of it is in demo/. Go on with: %s/sonde --help\n" "$build"

@@ -37,9 +37,10 @@ struct cli {
 	struct cli_common common;
 	char **operands;
 	size_t operand_count;
-	struct sonde_buffer out; /* on its way to `out_file` */
-	int out_file;		 /* standard output; of a bare `sonde`, standard error */
-	bool out_failed;	 /* said already, or needs no saying */
+	struct sonde_buffer out;   /* on its way to `out_file` */
+	unsigned int closed_files; /* bits: standard files that were closed at the start */
+	int out_file;		   /* standard output; of a bare `sonde`, standard error */
+	bool out_failed;	   /* said already, or needs no saying */
 	bool out_is_terminal;
 	bool out_colour;
 	bool error_colour;
@@ -93,6 +94,9 @@ void cli_warning(struct cli *cli, const char *format, ...) __attribute__((format
 void cli_note(struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* What to do next, under an error. */
 void cli_hint(struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* A command to run next, under a result; not shown with --quiet. */
+void cli_next(struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* An error in the arguments, with the way to the help. Returns CLI_USAGE. */
 int cli_usage(struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -89,6 +89,23 @@ static const char *type_label(const struct sonde_definitions *definitions, uint3
 	return space;
 }
 
+/* Threads often have the name of their program: such tracks are told apart by their ids. */
+static const char *track_label(const struct sonde_definitions *definitions, uint32_t id,
+			       char space[SONDE_LABEL_SIZE])
+{
+	const struct sonde_track *track = sonde_definitions_track(definitions, id);
+	uint32_t count = sonde_definitions_track_count(definitions), i;
+
+	for (i = 0; track && track->name && i < count; i++) {
+		if (i == id || sonde_definitions_track(definitions, i)->name != track->name)
+			continue;
+		snprintf(space, SONDE_LABEL_SIZE, "%.*s#%u", SONDE_LABEL_SIZE - 12,
+			 sonde_definitions_string(definitions, track->name), id);
+		return space;
+	}
+	return sonde_definitions_track_label(definitions, id, space);
+}
+
 /* One run of the command. */
 struct dump_run {
 	struct dump dump;
@@ -151,7 +168,8 @@ static void init_dump(struct dump_run *run, struct cli *cli)
 		.types = { .definitions = definitions, .encode = encode, .lookup = type_label },
 		.tracks = { .definitions = definitions,
 			    .encode = encode,
-			    .lookup = sonde_definitions_track_label },
+			    .lookup = run->output == &dump_text ? track_label :
+								  sonde_definitions_track_label },
 	};
 	sonde_recording_time_range(run->recording, &run->dump.start_ns, &run->dump.end_ns);
 	if (run->output == &dump_text)
@@ -310,7 +328,8 @@ const struct cli_command cmd_dump = {
 		"  <- name   it returned\n"
 		"  !! name   it was left by an exception\n"
 		"\n"
-		"Other kinds are written out. Events that 'sonde cut' made to open or close a call "
+		"Tracks of the same name have their id behind it, as --track takes it. Other kinds "
+		"are written out. Events that 'sonde cut' made to open or close a call "
 		"are marked (synthetic). Control characters in names are shown escaped.",
 	.section = CLI_SECTION_LOOK,
 	.operands = { .name = "RECORDING", .kind = CLI_OPERAND_PATH, .at_least = 1, .at_most = 1 },

@@ -14,8 +14,12 @@
 /* What an option's argument is, and the type of the place where its value is put. */
 enum cli_value {
 	CLI_FLAG,	/* bool; takes no argument */
+	CLI_FLAG_OFF,	/* bool, set to false; takes no argument */
 	CLI_NUMBER,	/* uint64_t */
 	CLI_TIME,	/* struct cli_time */
+	CLI_DURATION,	/* uint64_t: nanoseconds; needs a unit */
+	CLI_SECONDS,	/* the same, but a number without a unit is seconds */
+	CLI_SIZE,	/* uint64_t: bytes */
 	CLI_PATH,	/* const char *: a file or folder */
 	CLI_FORMAT,	/* const char *: the name of a format */
 	CLI_CHOICE,	/* unsigned int: the position in `choices` */
@@ -42,12 +46,18 @@ struct cli_choice {
 struct cli_option {
 	const char *name;
 	const char *argument; /* what stands for it in texts ("FILE"); NULL for a flag */
+	const char *implied;  /* the argument may be left out, and is then this; else NULL */
 	const char *help;     /* a phrase, lower case, no full stop at the end */
 	const struct cli_choice *choices; /* end with one without a name */
 	size_t offset;			  /* of the value in the struct of its table */
 	enum cli_value kind;
 	char short_name; /* 0: none */
 };
+
+static inline bool cli_takes_argument(const struct cli_option *option)
+{
+	return option->kind != CLI_FLAG && option->kind != CLI_FLAG_OFF;
+}
 
 /* One table and where its struct lies in the command's; ends with one without options. */
 struct cli_option_group {
@@ -57,7 +67,12 @@ struct cli_option_group {
 	bool hidden; /* parsed, and shown nowhere */
 };
 
-enum cli_operand_kind { CLI_OPERAND_PATH, CLI_OPERAND_COMMAND, CLI_OPERAND_CHOICE };
+enum cli_operand_kind {
+	CLI_OPERAND_PATH,
+	CLI_OPERAND_COMMAND, /* of sonde */
+	CLI_OPERAND_CHOICE,
+	CLI_OPERAND_PROGRAM, /* a program and its arguments: nothing after it is an option of ours */
+};
 
 struct cli_operands {
 	const char *name; /* "RECORDING" */
@@ -78,7 +93,13 @@ struct cli_topic {
 	const char *text;
 };
 
-enum cli_section { CLI_SECTION_LOOK, CLI_SECTION_WRITE, CLI_SECTION_HELP, CLI_SECTION_COUNT };
+enum cli_section {
+	CLI_SECTION_RECORD,
+	CLI_SECTION_LOOK,
+	CLI_SECTION_WRITE,
+	CLI_SECTION_HELP,
+	CLI_SECTION_COUNT,
+};
 
 /*
  * In texts a blank line parts paragraphs; lines that begin with two spaces stay as they are.
@@ -93,6 +114,7 @@ struct cli_command {
 	const struct cli_option_group *options;
 	const struct cli_topic *topics;	    /* NULL, or ends with one without a title */
 	const struct cli_example *examples; /* end with one without a command */
+	const char *exit_status; /* for the man page, where it is not the usual; else NULL */
 	size_t options_size;
 	const void *defaults; /* of the options; NULL: zeros */
 	int (*run)(struct cli *cli, const void *options);

@@ -7,8 +7,8 @@
 #include "cli/suggest.h"
 
 static const struct cli_command *const commands[] = {
-	&cmd_info,    &cmd_dump, &cmd_check, &cmd_formats,    &cmd_recover,
-	&cmd_convert, &cmd_cut,	 &cmd_merge, &cmd_completion, &cmd_help,
+	&cmd_record,  &cmd_cflags,  &cmd_info, &cmd_dump,  &cmd_check,	    &cmd_formats,
+	&cmd_recover, &cmd_convert, &cmd_cut,  &cmd_merge, &cmd_completion, &cmd_help,
 };
 
 const struct cli_command *cli_command_at(size_t index)
@@ -46,6 +46,7 @@ int cli_unknown_command(struct cli *cli, const char *name)
 const char *cli_section_title(enum cli_section section)
 {
 	static const char *const titles[] = {
+		[CLI_SECTION_RECORD] = "Record programs",
 		[CLI_SECTION_LOOK] = "Look at recordings",
 		[CLI_SECTION_WRITE] = "Write new ones",
 		[CLI_SECTION_HELP] = "Help",

@@ -5,6 +5,8 @@
 
 #include "cli/command.h"
 
+extern const struct cli_command cmd_record;
+extern const struct cli_command cmd_cflags;
 extern const struct cli_command cmd_info;
 extern const struct cli_command cmd_dump;
 extern const struct cli_command cmd_check;

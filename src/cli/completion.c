@@ -5,7 +5,7 @@
 #include "cli/help.h"
 
 /* What completes the argument of an option, or an operand. */
-enum completes { COMPLETES_NOTHING, COMPLETES_FILES, COMPLETES_WORDS };
+enum completes { COMPLETES_NOTHING, COMPLETES_FILES, COMPLETES_WORDS, COMPLETES_PROGRAM };
 
 static enum completes option_completes(const struct cli_option *option)
 {
@@ -18,7 +18,14 @@ static enum completes operands_complete(const struct cli_operands *operands)
 {
 	if (!operands->name)
 		return COMPLETES_NOTHING;
-	return operands->kind == CLI_OPERAND_PATH ? COMPLETES_FILES : COMPLETES_WORDS;
+	switch (operands->kind) {
+	case CLI_OPERAND_PATH:
+		return COMPLETES_FILES;
+	case CLI_OPERAND_PROGRAM:
+		return COMPLETES_PROGRAM;
+	default:
+		return COMPLETES_WORDS;
+	}
 }
 
 static void put_word(struct sonde_buffer *out, size_t index, const char *word)
@@ -55,6 +62,26 @@ static void put_command_names(struct sonde_buffer *out)
 		put_word(out, i, command->name);
 }
 
+/* The options whose value is the next word, in all their forms, with `gap` between them. */
+static void put_options_with_value(struct sonde_buffer *out, const struct cli_command *command,
+				   const char *gap)
+{
+	struct cli_option_walk walk = { 0 };
+	const struct cli_option *option;
+	const char *before = "";
+
+	while ((option = cli_next_option(command, &walk))) {
+		if (!cli_takes_argument(option) || option->implied)
+			continue;
+		if (option->short_name)
+			sonde_buffer_put_format(out, "%s-%c%s--%s", before, option->short_name, gap,
+						option->name);
+		else
+			sonde_buffer_put_format(out, "%s--%s", before, option->name);
+		before = gap;
+	}
+}
+
 /* bash */
 
 static void put_bash_case(struct sonde_buffer *out, const struct cli_command *command,
@@ -63,17 +90,17 @@ static void put_bash_case(struct sonde_buffer *out, const struct cli_command *co
 	sonde_buffer_put_format(out, "\t%s:--%s", command->name, option->name);
 	if (option->short_name)
 		sonde_buffer_put_format(out, " | %s:-%c", command->name, option->short_name);
-	sonde_buffer_put_text(out, ") ");
+	sonde_buffer_put_text(out, option->implied ? ") [[ $equals ]] && " : ") ");
 	switch (option_completes(option)) {
 	case COMPLETES_FILES:
-		sonde_buffer_put_text(out, "_sonde_files; return");
+		sonde_buffer_put_text(out, "_sonde_files && return");
 		break;
 	case COMPLETES_WORDS:
 		sonde_buffer_put_text(out, "_sonde_words '");
 		put_choice_words(out, option);
-		sonde_buffer_put_text(out, "'; return");
+		sonde_buffer_put_text(out, "' && return");
 		break;
-	case COMPLETES_NOTHING:
+	default:
 		sonde_buffer_put_text(out, "return");
 		break;
 	}
@@ -101,10 +128,22 @@ static void put_bash_command(struct sonde_buffer *out, const struct cli_command 
 		put_operand_words(out, &command->operands);
 		sonde_buffer_put_char(out, '\'');
 		break;
+	case COMPLETES_PROGRAM:
+		sonde_buffer_put_text(out, "_sonde_commands");
+		break;
 	case COMPLETES_NOTHING:
 		break;
 	}
 	sonde_buffer_put_text(out, " ;;\n");
+}
+
+/* Where a program stands on the line already, what follows is for its own completion. */
+static void put_bash_program(struct sonde_buffer *out, const struct cli_command *command)
+{
+	sonde_buffer_put_format(out, "\tif [[ $command == %s ]] && _sonde_program '",
+				command->name);
+	put_options_with_value(out, command, "|");
+	sonde_buffer_put_text(out, "'; then\n\t\treturn\n\tfi\n");
 }
 
 static const char bash_head[] =
@@ -124,15 +163,43 @@ static const char bash_head[] =
 	"\tmapfile -t COMPREPLY < <(compgen -W \"$1\" -P \"${current%\"$last\"}\" -- \"$last\")\n"
 	"}\n"
 	"\n"
+	"_sonde_commands()\n"
+	"{\n"
+	"\tcompopt -o filenames 2>/dev/null\n"
+	"\tmapfile -t COMPREPLY < <(compgen -c -- \"$current\"; compgen -f -- \"$current\")\n"
+	"}\n"
+	"\n"
+	"# Completes for the program on the line; false where there is none yet. $1: options with a value.\n"
+	"_sonde_program()\n"
+	"{\n"
+	"\tlocal i\n"
+	"\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
+	"\t\tif [[ ${COMP_WORDS[i]} == -- ]]; then\n"
+	"\t\t\t((++i))\n"
+	"\t\t\tbreak\n"
+	"\t\telif [[ ${COMP_WORDS[i]} == [=:]* || \"|$1|\" == *\"|${COMP_WORDS[i]}|\"* ]]; then\n"
+	"\t\t\t((++i))\n"
+	"\t\telif [[ ${COMP_WORDS[i]} != -* ]]; then\n"
+	"\t\t\tbreak\n"
+	"\t\tfi\n"
+	"\tdone\n"
+	"\t((i < COMP_CWORD)) || return 1\n"
+	"\tif declare -F _command_offset >/dev/null; then\n"
+	"\t\t_command_offset \"$i\"\n"
+	"\telse\n"
+	"\t\t_sonde_files\n"
+	"\tfi\n"
+	"}\n"
+	"\n"
 	"_sonde()\n"
 	"{\n"
 	"\tlocal current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}\n"
-	"\tlocal command=${COMP_WORDS[1]}\n"
+	"\tlocal command=${COMP_WORDS[1]} equals=''\n"
 	"\tCOMPREPLY=()\n"
 	"\tif [[ $current == '=' ]]; then\n"
-	"\t\tcurrent=''\n"
+	"\t\tcurrent='' equals='='\n"
 	"\telif [[ $previous == '=' ]]; then\n"
-	"\t\tprevious=${COMP_WORDS[COMP_CWORD - 2]}\n"
+	"\t\tprevious=${COMP_WORDS[COMP_CWORD - 2]} equals='='\n"
 	"\tfi\n"
 	"\tif ((COMP_CWORD == 1)); then\n"
 	"\t\t_sonde_words '";
@@ -147,12 +214,16 @@ void cli_put_bash_completion(struct sonde_buffer *out)
 	put_command_names(out);
 	for (option = cli_top_options; option->name; option++)
 		sonde_buffer_put_format(out, " --%s", option->name);
-	sonde_buffer_put_text(out, "'\n\t\treturn\n\tfi\n\tcase $command:$previous in\n");
+	sonde_buffer_put_text(out, "'\n\t\treturn\n\tfi\n");
+	for (i = 0; (command = cli_command_at(i)); i++)
+		if (command->operands.kind == CLI_OPERAND_PROGRAM)
+			put_bash_program(out, command);
+	sonde_buffer_put_text(out, "\tcase $command:$previous in\n");
 	for (i = 0; (command = cli_command_at(i)); i++) {
 		struct cli_option_walk walk = { 0 };
 
 		while ((option = cli_next_option(command, &walk)))
-			if (option->kind != CLI_FLAG)
+			if (cli_takes_argument(option))
 				put_bash_case(out, command, option);
 	}
 	sonde_buffer_put_text(out, "\tesac\n\tcase $command:$current in\n");
@@ -191,7 +262,7 @@ static void put_zsh_action(struct sonde_buffer *out, const struct cli_option *op
 		if (option->kind != CLI_CHOICE_SET)
 			sonde_buffer_put_char(out, ')');
 		break;
-	case COMPLETES_NOTHING:
+	default:
 		sonde_buffer_put_char(out, ' ');
 		break;
 	}
@@ -201,7 +272,7 @@ static void put_zsh_option(struct sonde_buffer *out, const struct cli_option *op
 {
 	bool repeats = option->kind == CLI_LIST || option->kind == CLI_REPEAT ||
 		       option->kind == CLI_CHOICE_SET;
-	const char *equals = option->argument ? "=" : "";
+	const char *equals = option->implied ? "=-" : option->argument ? "=" : "";
 
 	sonde_buffer_put_text(out, " \\\n\t\t\t");
 	if (option->short_name)
@@ -214,7 +285,7 @@ static void put_zsh_option(struct sonde_buffer *out, const struct cli_option *op
 	put_zsh_text(out, option->help);
 	sonde_buffer_put_char(out, ']');
 	if (option->argument) {
-		sonde_buffer_put_format(out, ":%s:", option->argument);
+		sonde_buffer_put_format(out, option->implied ? "::%s:" : ":%s:", option->argument);
 		put_zsh_action(out, option);
 	}
 	sonde_buffer_put_char(out, '\'');
@@ -236,6 +307,12 @@ static void put_zsh_command(struct sonde_buffer *out, const struct cli_command *
 		sonde_buffer_put_format(out, " \\\n\t\t\t'1:%s:(", command->operands.name);
 		put_operand_words(out, &command->operands);
 		sonde_buffer_put_text(out, ")'");
+		break;
+	case COMPLETES_PROGRAM:
+		sonde_buffer_put_format(out,
+					" \\\n\t\t\t'(-)1:%s:_command_names -e'"
+					" \\\n\t\t\t'*::argument:_normal'",
+					command->operands.name);
 		break;
 	case COMPLETES_NOTHING:
 		break;
@@ -304,11 +381,11 @@ static void put_fish_option(struct sonde_buffer *out, const struct cli_option *o
 			sonde_buffer_put_text(out, " -r -F");
 			break;
 		case COMPLETES_WORDS:
-			sonde_buffer_put_text(out, " -x -a '");
+			sonde_buffer_put_text(out, option->implied ? " -f -a '" : " -x -a '");
 			put_choice_words(out, option);
 			sonde_buffer_put_char(out, '\'');
 			break;
-		case COMPLETES_NOTHING:
+		default:
 			sonde_buffer_put_text(out, " -x");
 			break;
 		}
@@ -334,6 +411,13 @@ static void put_fish_command(struct sonde_buffer *out, const struct cli_command 
 		sonde_buffer_put_text(out, " -a '");
 		put_operand_words(out, &command->operands);
 		sonde_buffer_put_text(out, "'\n");
+		break;
+	case COMPLETES_PROGRAM:
+		/* The '-' parts the function's own options from the words it is told of. */
+		put_fish_condition(out, command);
+		sonde_buffer_put_text(out, " -x -a '(__fish_complete_subcommand --fcs-skip=2 - ");
+		put_options_with_value(out, command, " ");
+		sonde_buffer_put_text(out, ")'\n");
 		break;
 	case COMPLETES_NOTHING:
 		break;

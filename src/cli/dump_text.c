@@ -131,20 +131,48 @@ static void put_line(struct dump *dump, const struct sonde_event *event)
 	sonde_buffer_put_char(out, '\n');
 }
 
+/*
+ * Where each group of registers of x86_64 ends, and the flag that says that it is real. Other
+ * recorders never set it, so a group counts as not captured only where it is all zeros too.
+ */
+static bool is_captured(const struct sonde_registers *registers, unsigned int number)
+{
+	static const struct {
+		unsigned int first, end, flag;
+	} groups[] = { { 0, 6, SONDE_REGISTERS_ARGUMENTS }, { 6, 8, SONDE_REGISTERS_RESULT } };
+	size_t i;
+	unsigned int k;
+
+	if (registers->arch != SONDE_ARCH_X86_64)
+		return true;
+	for (i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+		if (number < groups[i].first || number >= groups[i].end)
+			continue;
+		for (k = groups[i].first; k < groups[i].end; k++)
+			if (registers->values[k])
+				return true;
+		return registers->flags & groups[i].flag;
+	}
+	return true;
+}
+
 static void put_registers(struct sonde_buffer *out, const struct sonde_registers *registers)
 {
-	unsigned int i;
+	unsigned int shown = 0, i;
 
 	for (i = 0; i < SONDE_REGISTER_COUNT; i++) {
-		const char *name = sonde_register_name(registers->arch, i);
-		bool ends = i % REGISTERS_A_LINE == REGISTERS_A_LINE - 1 ||
-			    i == SONDE_REGISTER_COUNT - 1;
-
-		if (i % REGISTERS_A_LINE == 0)
+		if (!is_captured(registers, i))
+			continue;
+		if (shown % REGISTERS_A_LINE == 0)
 			cli_put_spaces(out, DETAIL_INDENT);
-		sonde_buffer_put_format(out, "%-4s 0x%016llx", name,
+		sonde_buffer_put_format(out, "%-4s 0x%016llx",
+					sonde_register_name(registers->arch, i),
 					(unsigned long long)registers->values[i]);
-		sonde_buffer_put_text(out, ends ? "\n" : "  ");
+		shown++;
+		/* The last one is always captured. */
+		sonde_buffer_put_text(
+			out, shown % REGISTERS_A_LINE == 0 || i == SONDE_REGISTER_COUNT - 1 ? "\n" :
+											      "  ");
 	}
 }
 

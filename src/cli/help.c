@@ -19,6 +19,8 @@ const struct cli_option cli_top_options[] = {
 };
 
 const struct cli_example cli_top_examples[] = {
+	{ "cc $(sonde cflags) app.c -o app", "build a program for recording" },
+	{ "sonde record ./app", "run it and record its calls" },
 	{ "sonde info trace", "what is this recording?" },
 	{ "sonde dump trace --limit 20", "its first twenty events" },
 	{ "sonde check trace", "is anything wrong with it?" },
@@ -64,6 +66,8 @@ void cli_put_option_text(struct sonde_buffer *out, const struct cli_option *opti
 								       " or ");
 		sonde_buffer_put_text(out, choice->name);
 	}
+	if (option->implied)
+		sonde_buffer_put_format(out, "; alone it means %s", option->implied);
 }
 
 static unsigned int text_width(const struct cli *cli)
@@ -90,7 +94,7 @@ static void put_option(struct cli *cli, const struct cli_option *option)
 	else
 		sonde_buffer_put_format(out, "      --%s", option->name);
 	if (option->argument)
-		sonde_buffer_put_format(out, " %s", option->argument);
+		sonde_buffer_put_format(out, option->implied ? "[=%s]" : " %s", option->argument);
 	column = out->size - begin;
 	if (column > OPTION_COLUMN - 2) {
 		sonde_buffer_put_char(out, '\n');
@@ -134,6 +138,10 @@ void cli_put_command_help(struct cli *cli, const struct cli_command *command)
 	for (topic = command->topics; topic && topic->title; topic++) {
 		put_heading(cli, topic->title);
 		cli_put_wrapped(&cli->out, topic->text, 2, text_width(cli), 0);
+	}
+	if (command->exit_status) {
+		put_heading(cli, "Exit status");
+		cli_put_wrapped(&cli->out, command->exit_status, 2, text_width(cli), 0);
 	}
 	put_examples(cli, command->examples);
 }

@@ -6,7 +6,7 @@
 #include "cli/command.h"
 
 /* What `sonde` is, in a line. */
-#define CLI_SUMMARY "look at, check, repair and convert recordings of what programs did"
+#define CLI_SUMMARY "record programs; look at, check, repair and convert recordings"
 
 /* Options that stand in place of a command, and examples of the whole; tables as in a command. */
 extern const struct cli_option cli_top_options[];

@@ -27,14 +27,20 @@ static void on_bus_error(int number)
 /*
  * With one of the three standard files closed, the next file opened would take its number and
  * get its output. They are opened the wrong way round, so that using them fails as it should.
+ * Returns which ones were closed.
  */
-static void occupy_standard_files(void)
+static unsigned int occupy_standard_files(void)
 {
+	unsigned int closed = 0;
 	int file;
 
-	for (file = STDIN_FILENO; file <= STDERR_FILENO; file++)
-		if (fcntl(file, F_GETFD) < 0)
-			open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+	for (file = STDIN_FILENO; file <= STDERR_FILENO; file++) {
+		if (fcntl(file, F_GETFD) >= 0)
+			continue;
+		open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+		closed |= 1u << file;
+	}
+	return closed;
 }
 
 static int run_command(struct cli *cli, char **arguments)
@@ -87,12 +93,13 @@ static int run(struct cli *cli, char **arguments)
 
 int main(int argc, char **argv)
 {
+	unsigned int closed_files = occupy_standard_files();
 	struct cli cli;
 	int code = CLI_USAGE;
 
-	occupy_standard_files();
 	signal(SIGBUS, on_bus_error);
 	cli_init(&cli, argc > 1 ? STDOUT_FILENO : STDERR_FILENO);
+	cli.closed_files = closed_files;
 	if (argc > 1)
 		code = run(&cli, argv + 1);
 	else

@@ -110,7 +110,8 @@ static void put_option(struct sonde_buffer *out, const struct cli_option *option
 	sonde_buffer_put_text(out, "Fl \\-");
 	put_escaped(out, option->name, strlen(option->name));
 	if (option->argument)
-		sonde_buffer_put_format(out, " Ar %s", option->argument);
+		sonde_buffer_put_format(out, option->implied ? " Ns Op = Ns Ar %s" : " Ar %s",
+					option->argument);
 	sonde_buffer_put_char(out, '\n');
 	cli_put_option_text(&text, option);
 	help = sonde_buffer_text(&text);
@@ -152,9 +153,13 @@ static void put_examples(struct sonde_buffer *out, const struct cli_example *exa
 	}
 }
 
-static void put_exit_status(struct sonde_buffer *out)
+static void put_exit_status(struct sonde_buffer *out, const char *text)
 {
 	put_section_title(out, "exit status");
+	if (text) {
+		put_text(out, text);
+		return;
+	}
 	sonde_buffer_put_text(
 		out, ".Bl -tag -width 3n -compact\n"
 		     ".It 0\nAll is well.\n"
@@ -250,7 +255,7 @@ static void put_command_page(struct sonde_buffer *out, const struct cli_command 
 		sonde_buffer_put_format(out, ".Ss %s\n", topic->title);
 		put_text(out, topic->text);
 	}
-	put_exit_status(out);
+	put_exit_status(out, command->exit_status);
 	put_examples(out, command->examples);
 	put_see_also(out, command);
 }
@@ -291,13 +296,15 @@ static void put_main_page(struct sonde_buffer *out)
 	sonde_buffer_put_text(out, ".Ss Options\n");
 	put_options(out, cli_top_options);
 	put_section_title(out, "environment");
-	sonde_buffer_put_text(out, ".Bl -tag -width NO_COLOR\n"
+	sonde_buffer_put_text(out, ".Bl -tag -width SONDE_RUNTIME\n"
 				   ".It Ev NO_COLOR\nWhere set and not empty, no colours are used "
 				   "unless\n.Fl \\-color Ar always\nasks for them.\n"
 				   ".It Ev COLUMNS\nThe width of the screen, where the terminal "
 				   "does not tell.\n"
+				   ".It Ev SONDE_RUNTIME\nThe path of libsonde\\-rt.so for\n"
+				   ".Xr sonde\\-record 1 ,\nwhere it is not found by itself.\n"
 				   ".El\n");
-	put_exit_status(out);
+	put_exit_status(out, NULL);
 	put_examples(out, cli_top_examples);
 	put_see_also(out, NULL);
 }

@@ -65,6 +65,12 @@ void cli_hint(struct cli *cli, const char *format, ...)
 	PUT_MESSAGE(cli, CLI_STYLE_CYAN, "  hint: ", format);
 }
 
+void cli_next(struct cli *cli, const char *format, ...)
+{
+	if (!cli->common.quiet)
+		PUT_MESSAGE(cli, CLI_STYLE_CYAN, "  next: ", format);
+}
+
 int cli_usage(struct cli *cli, const char *format, ...)
 {
 	PUT_MESSAGE(cli, CLI_STYLE_RED, "sonde: ", format);
@@ -79,6 +85,8 @@ static void hint_for(struct cli *cli, const struct sonde_error *err)
 {
 	bool has_place = err->offset != SONDE_NO_OFFSET;
 
+	if (cli->command && cli->command->section == CLI_SECTION_RECORD)
+		return; /* about a program, not about a recording */
 	if (err->status == SONDE_CORRUPT || err->status == SONDE_TRUNCATED ||
 	    (err->status == SONDE_FORMAT && has_place))
 		cli_hint(cli, "'sonde check' tells all that is wrong");

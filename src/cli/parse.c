@@ -9,6 +9,7 @@
 
 #include "base/vec.h"
 #include "cli/moment.h"
+#include "cli/quantity.h"
 #include "cli/suggest.h"
 
 /* An option found in the tables, and where its value goes. */
@@ -86,6 +87,15 @@ static int parse_time(struct cli *cli, const struct cli_option *option, const ch
 		      struct cli_time *time)
 {
 	const char *fault = cli_time_parse(text, time);
+
+	return fault ? cli_usage(cli, "--%s: '%s' %s", option->name, text, fault) : CLI_OK;
+}
+
+/* A duration or a size: `parse` says what is wrong with the text. */
+static int parse_quantity(struct cli *cli, const struct cli_option *option, const char *text,
+			  const char *(*parse)(const char *, uint64_t *), uint64_t *value)
+{
+	const char *fault = parse(text, value);
 
 	return fault ? cli_usage(cli, "--%s: '%s' %s", option->name, text, fault) : CLI_OK;
 }
@@ -205,10 +215,19 @@ static int set_value(struct cli *cli, const struct found_option *found, const ch
 	case CLI_FLAG:
 		*(bool *)found->place = true;
 		return CLI_OK;
+	case CLI_FLAG_OFF:
+		*(bool *)found->place = false;
+		return CLI_OK;
 	case CLI_NUMBER:
 		return parse_number(cli, option, text, found->place);
 	case CLI_TIME:
 		return parse_time(cli, option, text, found->place);
+	case CLI_DURATION:
+		return parse_quantity(cli, option, text, cli_duration_parse, found->place);
+	case CLI_SECONDS:
+		return parse_quantity(cli, option, text, cli_seconds_parse, found->place);
+	case CLI_SIZE:
+		return parse_quantity(cli, option, text, cli_size_parse, found->place);
 	case CLI_PATH:
 		*(const char **)found->place = text;
 		return *text ? CLI_OK : cli_usage(cli, "--%s: the name is empty", option->name);
@@ -226,7 +245,7 @@ static int set_value(struct cli *cli, const struct found_option *found, const ch
 	return CLI_OK;
 }
 
-/* "--name", "--name=value" or "--name value". */
+/* "--name", "--name=value" or "--name value"; the last not where the value may be left out. */
 static int parse_long(struct parser *parser, const char *name)
 {
 	const char *equals = strchrnul(name, '=');
@@ -235,11 +254,13 @@ static int parse_long(struct parser *parser, const char *name)
 
 	if (!find_option(parser, name, (size_t)(equals - name), 0, &found))
 		return unknown_option(parser, name, (size_t)(equals - name));
-	if (found.option->kind == CLI_FLAG && value)
+	if (!cli_takes_argument(found.option) && value)
 		return cli_usage(parser->cli, "--%s takes no value", found.option->name);
-	if (found.option->kind != CLI_FLAG && !value)
+	if (!value)
+		value = found.option->implied;
+	if (cli_takes_argument(found.option) && !value)
 		value = *parser->next ? *parser->next++ : NULL;
-	if (found.option->kind != CLI_FLAG && !value)
+	if (cli_takes_argument(found.option) && !value)
 		return cli_usage(parser->cli, "--%s needs a value: %s", found.option->name,
 				 found.option->argument);
 	return set_value(parser->cli, &found, value);
@@ -257,11 +278,13 @@ static int parse_short(struct parser *parser, const char *letters)
 		if (!find_option(parser, NULL, 0, *letters, &found))
 			return cli_usage(parser->cli, "unknown option '-%c' for '%s'", *letters,
 					 parser->cli->command->name);
-		if (found.option->kind == CLI_FLAG) {
+		if (!cli_takes_argument(found.option)) {
 			code = set_value(parser->cli, &found, NULL);
 			continue;
 		}
-		value = letters[1] ? letters + 1 : *parser->next ? *parser->next++ : NULL;
+		value = letters[1] ? letters + 1 : found.option->implied;
+		if (!value)
+			value = *parser->next ? *parser->next++ : NULL;
 		if (!value)
 			return cli_usage(parser->cli, "-%c needs a value: %s", *letters,
 					 found.option->argument);
@@ -313,14 +336,16 @@ int cli_parse(struct cli *cli, void *options, char **arguments)
 	while (*parser.next && code == CLI_OK && !common->help) {
 		char *argument = *parser.next++;
 
-		if (only_operands || argument[0] != '-' || !argument[1])
+		if (only_operands || argument[0] != '-' || !argument[1]) {
 			cli->operands[cli->operand_count++] = argument;
-		else if (!strcmp(argument, "--"))
+			only_operands |= command->operands.kind == CLI_OPERAND_PROGRAM;
+		} else if (!strcmp(argument, "--")) {
 			only_operands = true;
-		else if (argument[1] == '-')
+		} else if (argument[1] == '-') {
 			code = parse_long(&parser, argument + 2);
-		else
+		} else {
 			code = parse_short(&parser, argument + 1);
+		}
 	}
 	if (code == CLI_OK && !common->help)
 		code = check_operand_count(cli);

@@ -77,23 +77,19 @@ static int check_against_input(struct cli *cli, const char *output, const char *
 	return CLI_OK;
 }
 
-static int check_existing(struct cli *cli, const struct cli_target *target)
+bool cli_target_is_free(const struct cli_target *target)
 {
 	struct sonde_folder folder = { 0 };
 	enum sonde_path_kind kind = sonde_path_kind(target->output);
 	bool is_empty;
 
 	if (target->force || kind == SONDE_PATH_ABSENT)
-		return CLI_OK;
+		return true;
 	/* An empty folder is no obstacle: a script may have made it with mktemp -d. */
 	is_empty = kind == SONDE_PATH_FOLDER &&
 		   sonde_folder_read(&folder, target->output, NULL) == SONDE_OK && !folder.count;
 	sonde_folder_release(&folder);
-	if (is_empty)
-		return CLI_OK;
-	cli_error(cli, "%s: exists already", target->output);
-	cli_hint(cli, "--force replaces it, once the new recording is whole");
-	return CLI_FAILED;
+	return is_empty;
 }
 
 int cli_target_check(struct cli *cli, const struct cli_target *target)
@@ -108,5 +104,9 @@ int cli_target_check(struct cli *cli, const struct cli_target *target)
 		if (code != CLI_OK)
 			return code;
 	}
-	return check_existing(cli, target);
+	if (cli_target_is_free(target))
+		return CLI_OK;
+	cli_error(cli, "%s: exists already", target->output);
+	cli_hint(cli, "--force replaces it, once the new recording is whole");
+	return CLI_FAILED;
 }

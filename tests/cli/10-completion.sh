@@ -49,7 +49,7 @@ END
 		is "$(bash complete.bash "$@" | sort | tr '\n' ' ')" "$expected" "bash: $*"
 	}
 	completes 'info ' sonde in
-	completes 'check completion convert cut ' sonde c
+	completes 'cflags check completion convert cut ' sonde c
 	completes '--help --version ' sonde --
 	completes '--json ' sonde info --j
 	completes '--track ' sonde dump trace --tr
@@ -63,6 +63,15 @@ END
 	completes 'zsh ' sonde completion z
 	completes 'merge ' sonde help m
 	completes 'atf ' sonde dump -f a
+	completes '--no-follow --notrace ' sonde record --no
+	completes 'drop ' sonde record --on-full d
+	completes 'all none ' sonde record --detail =
+	completes 'none ' sonde record --detail = n
+	completes 'other ' sonde record --detail oth
+	completes 'other ' sonde record --env A = b --trigger symbol = x : dump -o trace oth
+	completes 'trace trace two ' sonde record -o other cat tra
+	completes 'other ' sonde record -- cat --detail = oth
+	completes '--flight --flight-size --follow --force --function ' sonde record --detail --f
 else
 	skip "bash completes" "no bash"
 fi
@@ -78,6 +87,8 @@ if have fish; then
 	fish_completes 'relative ' 'sonde dump --time r'
 	fish_completes 'trace two/ trace/ ' 'sonde info tra'
 	fish_completes 'bash fish zsh ' 'sonde completion '
+	fish_completes '--notrace ' 'sonde record --not'
+	fish_completes 'overwrite ' 'sonde record --on-full ov'
 else
 	skip "fish completes" "no fish"
 fi

@@ -3,12 +3,19 @@
 # Every example of every --help does what it says: it runs as it stands.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/tap.sh"
+# shellcheck source=tests/cli/record_programs.sh
+. "$root/tests/cli/record_programs.sh"
 mkdir "$work/bin" && ln -s "$SONDE" "$work/bin/sonde"
 PATH=$work/bin:$PATH
 session normal trace
 session normal server
 session nodetail client
 session crashed crashed
+records=no
+if have cc && [ "$(uname -m)" = x86_64 ] && build_program app; then
+	records=yes
+	: >input.txt
+fi
 
 examples() {
 	sed -n '/^Examples:$/,$p' | grep -E '^  [^ ]' | sed 's/^  //'
@@ -29,8 +36,9 @@ have bash && shell='bash'
 while read -r example; do
 	case $example in
 	*'completion bash'*) [ $shell = bash ] || continue ;;
+	*cflags* | *record*) [ $records = yes ] || continue ;;
 	esac
-	rm -rf repaired copy small requests piece second-half end both
+	rm -rf repaired copy small requests piece second-half end both run
 	[ "${example%--force*}" = "$example" ] || sonde recover -q crashed -o repaired
 	$shell -c "$example" >"$out" 2>"$err" </dev/null
 	ok $? "$example" || explain "$err"

@@ -61,6 +61,7 @@
 	WRAP pthread_exit
 	WRAP dlopen
 	WRAP dlmopen
+	WRAP dlsym
 	WRAP __cxa_throw
 	WRAP __cxa_rethrow
 	WRAP __cxa_begin_catch

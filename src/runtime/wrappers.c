@@ -248,6 +248,24 @@ HELPER(dlmopen, space, name, stack, code)
 	return find_real(REAL_dlmopen, code);
 }
 
+/*
+ * What is looked up in a library that was just loaded is likely to be called next: its entries
+ * must be patched by then. dlsym() cannot find the real dlsym(), of which this is the oldest name.
+ */
+HELPER(dlsym, handle, name, stack, code)
+{
+	static void *_Atomic real;
+	int saved_errno = errno;
+
+	if (RT_UNLIKELY(!real))
+		real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+	if (RT_UNLIKELY(rt_thread.loading && rt_is_on()))
+		rt_load_check(stack);
+	errno = saved_errno;
+	(void)code;
+	return real;
+}
+
 RT_PUBLIC int dlclose(void *handle)
 {
 	int (*real)(void *) = (int (*)(void *))find_real(REAL_dlclose, 0);

@@ -297,6 +297,7 @@ enum sonde_status call_lane_leave(struct calls *calls, struct call_lane *lane, s
 		} else {
 			uint64_t last = last_event_ns(lane);
 
+			calls->counts.returns_unseen++;
 			status = close_call(calls, lane, ATF_KIND_RETURN,
 					    calls->gap_ns > last ? calls->gap_ns : last, NULL, err);
 		}

@@ -71,7 +71,8 @@ struct calls_counts {
 	uint64_t calls, returns, exceptions; /* events given to the output */
 	uint64_t short_calls;		     /* left out by min_time_ns */
 	uint64_t deep_calls;		     /* left out by max_depth */
-	uint64_t returns_without_call;	     /* their call was before the recording, or in a gap */
+	uint64_t returns_without_call;	     /* left out: their call was not recorded */
+	uint64_t returns_unseen;	     /* of `returns`: made up for what ended in a gap */
 	uint64_t dropped;		     /* told by UNIT_GAP */
 };
 

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "base/json.h"
+#include "base/map.h"
 #include "record/finish.h"
 
 struct definer {
@@ -18,6 +19,7 @@ struct definer {
 	struct sonde_error *err;
 	enum sonde_status status;
 	uint32_t clock;
+	struct sonde_key_map counted; /* ids of functions: the same one may be in many processes */
 };
 
 static uint32_t define_string(struct definer *definer, const char *text)
@@ -221,6 +223,12 @@ static void define_track(struct definer *definer, const struct lane *lane)
 	if (definer->status == SONDE_OK)
 		definer->status = sonde_definitions_add_track(definer->definitions, &track, &id,
 							      definer->err);
+	if (lane->returns_left_out)
+		define_number(definer, SONDE_OWNER_TRACK, id, "returns_left_out",
+			      lane->returns_left_out);
+	if (lane->returns_made_up)
+		define_number(definer, SONDE_OWNER_TRACK, id, "returns_made_up",
+			      lane->returns_made_up);
 }
 
 static uint32_t define_module(struct definer *definer, const struct recorded_process *process,
@@ -283,6 +291,18 @@ static bool fill_name(struct definer *definer, struct sonde_function *function,
 	return function->name;
 }
 
+static void count_function(struct definer *definer, uint64_t id, bool named)
+{
+	struct record_result *result = definer->session->result;
+
+	if (sonde_key_map_find(&definer->counted, id) != UINT32_MAX)
+		return;
+	if (!sonde_key_map_add(&definer->counted, id, 0) && definer->status == SONDE_OK)
+		definer->status = sonde_fail_nomem(definer->err);
+	result->functions++;
+	result->unnamed_functions += !named;
+}
+
 static void define_function(struct definer *definer, const struct recorded_process *process,
 			    const struct session_function *from, uint32_t module_id)
 {
@@ -296,18 +316,18 @@ static void define_function(struct definer *definer, const struct recorded_proce
 		.key = from->id,
 	};
 	struct sonde_buffer name = { 0 };
+	bool named = from->module != SONDE_NONE &&
+		     fill_name(definer, &function, selection_file(definer->session, module),
+			       (uint32_t)from->id);
 	uint32_t id;
 
-	if (from->module == SONDE_NONE ||
-	    !fill_name(definer, &function, selection_file(definer->session, module),
-		       (uint32_t)from->id)) {
+	if (!named) {
 		put_place(&name, module,
 			  from->module == SONDE_NONE ? from->address : (uint32_t)from->id);
 		function.name = define_string(definer, sonde_buffer_text(&name));
-		definer->session->result->unnamed_functions++;
 	}
 	sonde_buffer_release(&name);
-	definer->session->result->functions++;
+	count_function(definer, from->id, named);
 	if (definer->status == SONDE_OK)
 		definer->status = sonde_definitions_add_function(definer->definitions, &function,
 								 &id, definer->err);
@@ -363,5 +383,6 @@ enum sonde_status define_session(struct session *session, struct sonde_definitio
 		finish_collect(session->written.items[i]);
 		define_functions(&definer, session->written.items[i]);
 	}
+	sonde_key_map_release(&definer.counted);
 	return definer.status;
 }

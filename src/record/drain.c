@@ -445,6 +445,8 @@ static void count_thread(struct session *session, const struct recorded_thread *
 	if (counts->dropped > dropped)
 		dropped = counts->dropped;
 	thread->lanes.items[0]->dropped = dropped;
+	thread->lanes.items[0]->returns_left_out = counts->returns_without_call;
+	thread->lanes.items[0]->returns_made_up = counts->returns_unseen;
 	session->dropped_before += dropped;
 	session->result->short_calls += counts->short_calls;
 	session->result->deep_calls += counts->deep_calls;

@@ -151,6 +151,7 @@ static void count_result(struct session *session)
 {
 	struct record_result *result = session->result;
 	uint64_t lost_threads = atomic_load(&session->memory.control->lost_threads);
+	uint64_t lost_processes = atomic_load(&session->memory.control->lost_processes);
 
 	for (size_t i = 0; i < session->processes.count; i++) {
 		const struct recorded_process *process = session->processes.items[i];
@@ -167,7 +168,12 @@ static void count_result(struct session *session)
 	result->total.bytes = atomic_load(&session->bytes);
 	result->total.processes = atomic_load(&session->process_total);
 	result->total.threads = atomic_load(&session->thread_total);
-	result->incomplete = session->failed || session->lost || lost_threads;
+	result->incomplete = session->failed || session->lost || lost_threads || lost_processes;
+	if (lost_processes)
+		session_problem(session,
+				"%llu processes found no free slot, since too many ran at once: "
+				"they were not recorded",
+				(unsigned long long)lost_processes);
 	if (lost_threads)
 		session_problem(session,
 				"%llu threads found no free ring, since too many ran at once: "

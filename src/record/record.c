@@ -154,8 +154,7 @@ static enum sonde_status prepare_memory(struct session *session, struct sonde_er
 	session->copy = malloc(session->memory.control->chunk_size);
 	session->calls_options.events = calloc(EVENTS_AT_ONCE, sizeof(struct atf_index_event));
 	session->calls_options.event_capacity = EVENTS_AT_ONCE;
-	if (!session->slots || !session->rings || !session->copy ||
-	    !session->calls_options.events)
+	if (!session->slots || !session->rings || !session->copy || !session->calls_options.events)
 		return sonde_fail_nomem(err);
 	return SONDE_OK;
 }

@@ -70,7 +70,9 @@ struct lane {
 	uint64_t last_ns;   /* of the last of them */
 	uint64_t synthetic_head, synthetic_tail;
 	uint64_t dropped;
-	bool ended; /* its thread is gone */
+	uint64_t returns_left_out,
+		returns_made_up; /* beside calls that were not seen, or not to end */
+	bool ended;		 /* its thread is gone */
 	struct flight_lane flight;
 };
 
@@ -114,7 +116,7 @@ struct session {
 	struct selection selection;
 	struct flight flight;
 	struct calls_options calls_options; /* with the events of whatever thread is being read */
-	uint32_t child; /* pid of the program */
+	uint32_t child;			    /* pid of the program */
 
 	SONDE_VEC(struct recorded_process *) processes; /* all that ever were */
 	struct recorded_process **slots;

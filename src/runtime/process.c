@@ -209,6 +209,7 @@ static bool take_slot(void)
 		RT_CALL2(SYS_prctl, PR_GET_NAME, slot->name);
 		return true;
 	}
+	atomic_fetch_add(&rt_control->lost_processes, 1);
 	return false;
 }
 

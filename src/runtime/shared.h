@@ -260,7 +260,8 @@ struct shared_control {
 	_Atomic uint32_t heartbeat;	    /* the launcher raises it several times a second */
 	_Atomic uint32_t ring_hint;	    /* where to look for a free ring first */
 	_Atomic uint64_t modules_begun, modules_read;
-	_Atomic uint64_t lost_threads; /* found no free ring, so nothing of them was recorded */
+	/* Found no free ring, or no free slot, so nothing of them was recorded. */
+	_Atomic uint64_t lost_threads, lost_processes;
 };
 
 #endif

@@ -263,10 +263,14 @@ is "$(calls_of waits add)" 200000 "a small ring loses nothing"
 record_into drops count 200000 --ring-size 64K --on-full drop
 clean drops
 dropped=$(sed -n 's/^sonde: warning: \([0-9,]*\) events\{0,1\} w.* dropped.*/\1/p' "$err" | tr -d ,)
-# At each gap a call may be closed, or a return left out, that has no other half.
-total=$(($(events drops) + ${dropped:-0}))
-[ $total -gt 398000 ] && [ $total -lt 402000 ]
-ok $? "--on-full drop counts what it drops" || echo "# $total"
+# At each gap a call may be closed, or a return left out, that has no other half: both are told.
+told() {
+	sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p" drops/pid_*/manifest.json
+}
+made_up=$(told returns_made_up)
+left_out=$(told returns_left_out)
+total=$(($(events drops) + ${dropped:-0} - ${made_up:-0} + ${left_out:-0}))
+is $total "$(($(events waits)))" "--on-full drop accounts for every event"
 
 # Threads, children, environment.
 record_into threads threads 8

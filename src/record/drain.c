@@ -155,7 +155,10 @@ static enum sonde_status convert(struct session *session, struct recorded_thread
 		session->lost += look->records;
 		return SONDE_OK;
 	}
-	status = lanes_make_room(thread, err);
+	/* What was loaded or unloaded before these units were written is in the log by now. */
+	status = process_read_log(session, err);
+	if (status == SONDE_OK)
+		status = lanes_make_room(thread, err);
 	return status < 0 ? status : calls_convert(thread->calls, units, count, err);
 }
 

@@ -182,7 +182,7 @@ static bool is_log_stuck(struct session *session)
 	return session->now_ns - session->log_stuck_ns > LOG_STUCK_NS;
 }
 
-static enum sonde_status read_log(struct session *session, struct sonde_error *err)
+enum sonde_status process_read_log(struct session *session, struct sonde_error *err)
 {
 	struct shared_control *control = session->memory.control;
 	uint64_t number = atomic_load(&control->modules_read);
@@ -388,7 +388,7 @@ static enum sonde_status take_fork(struct session *session, uint32_t number,
 
 enum sonde_status process_round(struct session *session, struct sonde_error *err)
 {
-	enum sonde_status status = read_log(session, err);
+	enum sonde_status status = process_read_log(session, err);
 	uint32_t count = session->memory.control->process_count;
 	bool all = session->last || session->rounds % ROUNDS_BETWEEN_SCANS == 0;
 
@@ -401,7 +401,7 @@ enum sonde_status process_round(struct session *session, struct sonde_error *err
 					     memory_order_acquire);
 		if (state < PROCESS_STARTING || session->slots[i])
 			continue;
-		status = read_log(session, err); /* what it wrote before it took this state */
+		status = process_read_log(session, err); /* what it wrote before it took this state */
 		if (status == SONDE_OK)
 			status = state == PROCESS_STARTING ? answer(session, i, err) :
 							     take_fork(session, i, err);

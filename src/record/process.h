@@ -11,6 +11,9 @@
 /* Once a round: takes in the log of modules, and processes that are new. */
 enum sonde_status process_round(struct session *session, struct sonde_error *err);
 
+/* Takes in what is new in the log of modules. */
+enum sonde_status process_read_log(struct session *session, struct sonde_error *err);
+
 /* Asks the system which processes are gone; `again` even where it was asked a moment ago. */
 void process_poll(struct session *session, bool again);
 

@@ -244,18 +244,38 @@ void rt_load_begun(uint64_t stack, uint64_t return_address)
 	rt_set_ready();
 }
 
+/* Whether the launcher was told where a function lies; 0 is none. */
+static bool is_known(uint64_t function)
+{
+	static size_t recent; /* where the last one was found; only ever a hint */
+
+	if (!function || (recent < known_count &&
+			  function - known[recent].low < known[recent].high - known[recent].low))
+		return true;
+	for (size_t i = 0; i < known_count; i++)
+		if (function - known[i].low < known[i].high - known[i].low) {
+			recent = i;
+			return true;
+		}
+	return false;
+}
+
 /*
- * The call is over when its caller, or a caller of that, calls something: a hook lies above it on
+ * Constructors run inside the call: what they belong to is told at their first hook. The call is
+ * over when its caller, or a caller of that, calls something: a hook lies above it on
  * the stack, or another call has overwritten its return address.
  */
-void rt_load_check(uint64_t stack)
+void rt_load_check(uint64_t stack, uint64_t function)
 {
 	uint64_t slot = rt_thread.loading - sizeof(uint64_t), low, high;
 
 	rt_stack_bounds(&low, &high);
 	if (stack < rt_thread.loading && slot >= low && slot < high &&
-	    *(const uint64_t *)slot == rt_thread.loading_return)
+	    *(const uint64_t *)slot == rt_thread.loading_return) {
+		if (!is_known(function))
+			rt_load_scan();
 		return;
+	}
 	rt_thread.loading = 0;
 	rt_process->loading--;
 	rt_set_ready();

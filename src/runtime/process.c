@@ -158,9 +158,7 @@ static bool map_memory(const char *path)
 	control = all;
 	if (RT_CALL3(SYS_mprotect, all, 4096, PROT_READ | PROT_WRITE) ||
 	    !is_usable(control, (uint64_t)size) ||
-	    RT_CALL3(SYS_mprotect, all, control->filters, PROT_READ | PROT_WRITE) ||
-	    RT_CALL3(SYS_mprotect, (char *)all + control->filters,
-		     control->rings_memory - control->filters, PROT_READ)) {
+	    RT_CALL3(SYS_mprotect, all, control->filters, PROT_READ | PROT_WRITE)) {
 		RT_CALL2(SYS_munmap, all, size);
 		return false;
 	}
@@ -168,6 +166,16 @@ static bool map_memory(const char *path)
 	rt_memory = all;
 	rt_control = control;
 	return true;
+}
+
+/* What is not used stays out of reach, or mlockall() would fill it. */
+bool rt_open_filter(const struct shared_process *answer)
+{
+	uint64_t first = answer->filter & ~UINT64_C(4095);
+	uint64_t end = answer->filter + (answer->filter_mask + 1) * sizeof(struct shared_filter);
+
+	return !answer->filter_mask ||
+	       !RT_CALL3(SYS_mprotect, rt_shared(first), end - first, PROT_READ);
 }
 
 /* The page that a fork wipes. */
@@ -228,6 +236,8 @@ static bool set_up_first(void)
 		if (!rt_wait(&slot->state, PROCESS_STARTING))
 			return false;
 	memcpy(&rt_answer, slot, sizeof(rt_answer));
+	if (!rt_open_filter(&rt_answer))
+		return false;
 	rt_process->generation = ++generations;
 	rt_patch_start();
 	return true;

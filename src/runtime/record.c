@@ -248,7 +248,7 @@ static inline bool wanted(enum unit_kind kind, uint64_t function, uint64_t stack
 	if (mode <= MODE_OFF)
 		return false;
 	if (RT_UNLIKELY(rt_thread.loading))
-		rt_load_check(stack);
+		rt_load_check(stack, function);
 	if (kind > UNIT_EXIT)
 		return true;
 	if (mode != MODE_PLAIN)

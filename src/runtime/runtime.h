@@ -195,6 +195,9 @@ extern RT_HIDDEN char *rt_memory; /* shared; NULL: not mapped */
 extern RT_HIDDEN struct shared_process
 	rt_answer; /* a copy of our slot, with the launcher's answer */
 
+/* Makes the filter that an answer names readable. */
+RT_HIDDEN bool rt_open_filter(const struct shared_process *answer);
+
 static inline struct shared_process *rt_slot(void)
 {
 	return &rt_answer;
@@ -232,7 +235,7 @@ RT_HIDDEN bool rt_flush(void);
  */
 RT_HIDDEN void rt_load_scan(void);
 RT_HIDDEN void rt_load_begun(uint64_t stack, uint64_t return_address);
-RT_HIDDEN void rt_load_check(uint64_t stack);
+RT_HIDDEN void rt_load_check(uint64_t stack, uint64_t function);
 RT_HIDDEN void rt_load_forked(void);
 
 /* stack.c: [low, high) of the calling thread's stack, as far as it can be told. */

@@ -260,7 +260,7 @@ HELPER(dlsym, handle, name, stack, code)
 	if (RT_UNLIKELY(!real))
 		real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
 	if (RT_UNLIKELY(rt_thread.loading && rt_is_on()))
-		rt_load_check(stack);
+		rt_load_check(stack, 0);
 	errno = saved_errno;
 	(void)code;
 	return real;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Takes in what is recorded: processes, threads, their events and details, and writes it to the
- * files of the session as it comes. Files are written in atf_recorder_files.c and finished in
- * atf_recorder_finish.c.
+ * Takes in what is recorded: processes, threads, their events and details. The little ones are
+ * written to the files of the session as they come (atf_recorder_files.c), the others in large
+ * pieces (atf_recorder_stage.c). Files are finished in atf_recorder_finish.c.
  */
 #include "formats/atf/atf_recorder.h"
 
@@ -19,6 +19,10 @@
 #include "formats/format.h"
 
 #define OPEN_FILES 256
+/* Copied and summed up in steps that stay in the nearest cache. */
+#define STEP_EVENTS 512
+#define DETAIL_MAX (ATF_DETAIL_RECORD_SIZE + ATF_PAYLOAD_SIZE + ATF_STACK_MAX)
+#define STAGED_DETAILS ((size_t)32 << 10)
 #define RESERVE_NAME ".sonde-reserve"
 
 /* Events are written as they lie in memory. */
@@ -101,7 +105,7 @@ enum sonde_status atf_recorder_create_limited(const char *folder, bool replace,
 	made->events_per_file = limits->events_per_file ? limits->events_per_file : ATF_EVENTS_MAX;
 	made->open_limit = limits->open_files ? limits->open_files : OPEN_FILES;
 	made->open = calloc(made->open_limit, sizeof(struct recorder_file *));
-	if (made->open)
+	if (recorder_staging_init(&made->staging, limits) && made->open)
 		status = make_folder(made, folder, replace, err);
 	else
 		status = sonde_fail_nomem(err);
@@ -211,6 +215,7 @@ static enum sonde_status begin_part(struct atf_recorder_thread *thread, struct s
 	if (status == SONDE_OK) {
 		thread->frame = frame;
 		thread->detail.size = 0;
+		thread->part_first = thread->written.event_count;
 		thread->finished = false;
 		thread->recorder->unfinished_count++;
 	} else {
@@ -250,9 +255,12 @@ enum sonde_status atf_recorder_add_thread(struct atf_recorder *recorder, uint32_
 	added->recorder = recorder;
 	added->written.process = process_id;
 	added->written.slot = process->thread_count;
-	added->index = (struct recorder_file){ .thread = added, .name = ATF_INDEX_NAME, .fd = -1 };
-	added->detail =
-		(struct recorder_file){ .thread = added, .name = ATF_DETAIL_NAME, .fd = -1 };
+	added->index = (struct recorder_file){
+		.thread = added, .name = ATF_INDEX_NAME, .fd = -1, .io_fd = -1
+	};
+	added->detail = (struct recorder_file){
+		.thread = added, .name = ATF_DETAIL_NAME, .fd = -1, .io_fd = -1
+	};
 	if (!process->folder)
 		status = make_process_folder(recorder, process, err);
 	if (status == SONDE_OK)
@@ -311,10 +319,18 @@ static enum sonde_status prepare(struct atf_recorder_thread *thread, struct sond
 			thread->written.slot,
 			thread->recorder->processes.items[thread->written.process].pid);
 	}
+	if (atomic_load(&thread->io_error))
+		return recorder_unstage(thread, err);
 	if (!thread->finished)
 		return SONDE_OK;
 	status = recorder_reopen_part(thread, err);
 	return status < 0 ? recorder_give_up(thread, status) : status;
+}
+
+static inline bool needs_care(const struct atf_recorder_thread *thread)
+{
+	return thread->failure || thread->finished || thread->recorder->finished ||
+	       atomic_load_explicit(&thread->io_error, memory_order_relaxed);
 }
 
 enum sonde_status atf_recorder_next_part(struct atf_recorder_thread *thread,
@@ -325,6 +341,8 @@ enum sonde_status atf_recorder_next_part(struct atf_recorder_thread *thread,
 	if (thread->recorder->finished || thread->failure)
 		return prepare(thread, err);
 	status = recorder_finish_part(thread, err);
+	if (thread->failure) /* of the last pieces */
+		return prepare(thread, err);
 	if (status == SONDE_OK)
 		status = begin_part(thread, err);
 	return status < 0 ? recorder_give_up(thread, status) : status;
@@ -353,18 +371,20 @@ static enum sonde_status begin_detail(struct atf_recorder_thread *thread, struct
 	return status;
 }
 
-/* Writes out the details that are waiting. */
-static enum sonde_status flush_details(struct atf_recorder_thread *thread, struct sonde_error *err)
+enum sonde_status recorder_flush_details(struct atf_recorder_thread *thread,
+					 struct sonde_error *err)
 {
 	struct detail_buffer *buffer = thread->buffer;
 	struct atf_frame *frame = &thread->frame;
 	enum sonde_status status = SONDE_OK;
+	bool is_staged;
 
 	if (!buffer)
 		return SONDE_OK;
+	is_staged = thread->detail.stage && buffer == &thread->detail.stage->details;
 	if (!frame->has_detail)
 		status = begin_detail(thread, err);
-	if (status == SONDE_OK)
+	if (status == SONDE_OK && !is_staged)
 		status = recorder_file_write(&thread->detail,
 					     ATF_HEADER_SIZE + frame->detail_footer.bytes_length,
 					     buffer->data, buffer->used, err);
@@ -372,6 +392,8 @@ static enum sonde_status flush_details(struct atf_recorder_thread *thread, struc
 		atf_frame_sum_details(frame, buffer->data, buffer->used);
 		atf_frame_count_details(frame, buffer->count, buffer->first_ns, buffer->last_ns);
 		atf_frame_link(frame, buffer->linked_first, buffer->linked_last);
+		if (is_staged)
+			recorder_stage_add(&thread->detail, buffer->used);
 	} else {
 		recorder_give_up(thread, status);
 	}
@@ -379,26 +401,37 @@ static enum sonde_status flush_details(struct atf_recorder_thread *thread, struc
 	return status;
 }
 
-/* A buffer that is free, or the one that another thread has longest. */
-static struct detail_buffer *take_buffer(struct atf_recorder_thread *thread)
+/* A buffer in the stage of the details, one that is free, or one that another thread has. */
+static enum sonde_status take_buffer(struct atf_recorder_thread *thread, struct sonde_error *err)
 {
 	struct atf_recorder *recorder = thread->recorder;
 	struct detail_buffer *buffer = NULL;
+	size_t room;
+	enum sonde_status status = recorder_stage_room(&thread->detail, DETAIL_MAX, &room, err);
 
+	if (status < 0)
+		return status;
+	if (room) {
+		buffer = &thread->detail.stage->details;
+		buffer->data = recorder_stage_place(&thread->detail);
+		buffer->capacity = room < STAGED_DETAILS ? room : STAGED_DETAILS;
+	}
 	for (size_t i = 0; i < DETAIL_BUFFERS && !buffer; i++)
 		if (!recorder->buffers[i].thread)
 			buffer = &recorder->buffers[i];
-	if (!buffer) {
+	if (!buffer) { /* the one that another thread has longest; that one is told later */
 		buffer = &recorder->buffers[recorder->next_buffer++ % DETAIL_BUFFERS];
-		flush_details(buffer->thread, NULL); /* that thread is told later */
+		recorder_flush_details(buffer->thread, NULL);
+	}
+	if (!buffer->data) {
+		buffer->data = malloc(DETAIL_BUFFER_SIZE);
+		buffer->capacity = DETAIL_BUFFER_SIZE;
 	}
 	if (!buffer->data)
-		buffer->data = malloc(DETAIL_BUFFER_SIZE);
-	if (!buffer->data)
-		return NULL;
+		return recorder_give_up(thread, sonde_fail_nomem(err));
 	buffer->thread = thread;
 	thread->buffer = buffer;
-	return buffer;
+	return SONDE_OK;
 }
 
 static void encode_detail(uint8_t *bytes, const struct atf_recorder_detail *detail, size_t size,
@@ -436,20 +469,22 @@ enum sonde_status atf_recorder_detail(struct atf_recorder_thread *thread,
 	enum sonde_status status = SONDE_OK;
 
 	*detail_seq = ATF_NO_LINK;
-	if (thread->failure || thread->finished || thread->recorder->finished)
+	if (needs_care(thread))
 		status = prepare(thread, err);
 	if (status == SONDE_OK && detail->stack_size > ATF_STACK_MAX)
 		status = sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
 				    "%u stack bytes, at most %u are allowed", detail->stack_size,
 				    ATF_STACK_MAX);
 	if (status == SONDE_OK && thread->buffer &&
-	    thread->buffer->used + size > DETAIL_BUFFER_SIZE)
-		status = flush_details(thread, err);
+	    thread->buffer->used + size > thread->buffer->capacity)
+		status = recorder_flush_details(thread, err);
 	if (status < 0 || !is_in_part(thread, detail->index_seq))
 		return status;
-	buffer = thread->buffer ? thread->buffer : take_buffer(thread);
-	if (!buffer)
-		return recorder_give_up(thread, sonde_fail_nomem(err));
+	if (!thread->buffer)
+		status = take_buffer(thread, err);
+	if (status < 0)
+		return status;
+	buffer = thread->buffer;
 	encode_detail(buffer->data + buffer->used, detail, size, thread->written.slot);
 	buffer->used += size;
 	*detail_seq = (uint32_t)thread->frame.detail_footer.event_count + buffer->count;
@@ -477,36 +512,92 @@ static const void *file_bytes(struct atf_recorder *recorder, const struct atf_in
 	return bytes;
 }
 
+/* Counts in the frame events that are in the file or in its stage. */
+static void count_events(struct atf_recorder_thread *thread, const struct atf_index_event *events,
+			 size_t count, const void *bytes)
+{
+	atf_frame_sum_events(&thread->frame, bytes, count * ATF_EVENT_SIZE);
+	atf_frame_count_events(&thread->frame, count, events[0].timestamp_ns,
+			       events[count - 1].timestamp_ns);
+}
+
+static enum sonde_status append_events(struct atf_recorder_thread *thread,
+				       const struct atf_index_event *events, size_t count,
+				       const uint8_t *bytes, struct sonde_error *err)
+{
+	struct recorder_file *file = &thread->index;
+	enum sonde_status status = SONDE_OK;
+
+	while (count) {
+		size_t room, part;
+
+		status = recorder_stage_room(file, ATF_EVENT_SIZE, &room, err);
+		if (status < 0)
+			return status;
+		part = room / ATF_EVENT_SIZE < STEP_EVENTS ? room / ATF_EVENT_SIZE : STEP_EVENTS;
+		if (!room || part > count)
+			part = count;
+		if (room)
+			memcpy(recorder_stage_place(file), bytes, part * ATF_EVENT_SIZE);
+		else
+			status = recorder_file_write(file, file->size, bytes, part * ATF_EVENT_SIZE,
+						     err);
+		if (status < 0)
+			return status;
+		count_events(thread, events, part, bytes);
+		if (room)
+			recorder_stage_add(file, part * ATF_EVENT_SIZE);
+		events += part;
+		bytes += part * ATF_EVENT_SIZE;
+		count -= part;
+	}
+	return SONDE_OK;
+}
+
+/* Of events that were not all taken in, none is; the first of them may have got into the file. */
+static enum sonde_status refuse_events(struct atf_recorder_thread *thread, enum sonde_status status)
+{
+	uint64_t had = thread->written.event_count;
+	uint64_t has = thread->part_first + thread->frame.footer.event_count;
+	uint64_t lost = thread->lost;
+
+	recorder_give_up(thread, status);
+	if (has <= had)
+		return status;
+	recorder_unstage(thread, NULL);
+	has = thread->part_first + thread->frame.footer.event_count;
+	if (has > had) {
+		thread->written.event_count = has;
+		if (recorder_take_back(thread, has - had, NULL) == SONDE_OK)
+			thread->lost = lost;
+	}
+	return status;
+}
+
 enum sonde_status atf_recorder_events(struct atf_recorder_thread *thread,
 				      const struct atf_index_event *events, size_t count,
 				      struct sonde_error *err)
 {
 	struct atf_written_track *written = &thread->written;
-	size_t size = count * ATF_EVENT_SIZE;
 	enum sonde_status status = SONDE_OK;
 	const void *bytes;
 
-	if (thread->failure || thread->finished || thread->recorder->finished)
+	if (needs_care(thread))
 		status = prepare(thread, err);
 	if (status == SONDE_OK && count > atf_recorder_room(thread))
 		status = sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
 				    "%zu events, but there is room for %u in this part", count,
 				    atf_recorder_room(thread));
 	if (status == SONDE_OK && thread->buffer)
-		status = flush_details(thread, err);
+		status = recorder_flush_details(thread, err);
 	if (status < 0 || !count)
 		return status;
 	bytes = file_bytes(thread->recorder, events, count);
 	if (!bytes)
 		return recorder_give_up(thread, sonde_fail_nomem(err));
-	status = recorder_file_write(&thread->index,
-				     ATF_HEADER_SIZE + thread->frame.footer.bytes_written, bytes,
-				     size, err);
+	status = append_events(thread, events, count, bytes, err);
 	if (status < 0)
-		return recorder_give_up(thread, status);
-	atf_frame_sum_events(&thread->frame, bytes, size);
-	atf_frame_count_events(&thread->frame, count, events[0].timestamp_ns,
-			       events[count - 1].timestamp_ns);
+		return refuse_events(thread, status);
 	if (!written->event_count)
 		written->time_min_ns = events[0].timestamp_ns;
 	written->time_max_ns = events[count - 1].timestamp_ns;
@@ -533,6 +624,7 @@ void atf_recorder_free(struct atf_recorder *recorder)
 	for (size_t i = 0; i < recorder->threads.count; i++) {
 		struct atf_recorder_thread *thread = recorder->threads.items[i];
 
+		recorder_unstage(thread, NULL);
 		recorder_file_close(&thread->index, NULL);
 		recorder_file_close(&thread->detail, NULL);
 		sonde_vec_release(&thread->written.parts);
@@ -546,6 +638,7 @@ void atf_recorder_free(struct atf_recorder *recorder)
 	sonde_vec_release(&recorder->processes);
 	for (size_t i = 0; i < DETAIL_BUFFERS; i++)
 		free(recorder->buffers[i].data);
+	recorder_staging_release(&recorder->staging);
 	sonde_buffer_release(&recorder->encoded);
 	free(recorder->open);
 	free(recorder->reserve_path);

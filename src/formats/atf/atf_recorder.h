@@ -20,6 +20,10 @@ struct atf_recorder_thread;
 struct atf_recorder_limits {
 	uint64_t events_per_file;
 	size_t open_files; /* at most so many at a time */
+	/* Large pieces: the size of each (a multiple of 4096), how many there are at most, and
+	 * after how many bytes a file is written so (UINT64_MAX: none is). */
+	size_t stage_size, stage_count;
+	uint64_t stage_after;
 };
 
 /*
@@ -62,10 +66,12 @@ enum sonde_status atf_recorder_next_part(struct atf_recorder_thread *thread,
 					 struct sonde_error *err);
 
 /*
- * Appends events as they are (thread_id is the thread's slot; times never go back) and writes them
- * out at once: all of them, or (where it fails) none. A thread that failed once fails at once from
- * then on; what it has stays, and is finished in the end. Writing past a limit on the size of
- * files raises SIGXFSZ: ignore it.
+ * Appends events as they are (thread_id is the thread's slot; times never go back): all of them, or
+ * (where it fails) none. Those of a thread that has little are in its file at once; much of it is
+ * gathered and written in large pieces by a thread of the recorder's own. Where such a piece could
+ * not be written, the next call fails, and what is not in the file counts as lost in the end. A
+ * thread that failed once fails at once from then on; what it has stays, and is finished in the
+ * end. Writing past a limit on the size of files raises SIGXFSZ: ignore it.
  */
 enum sonde_status atf_recorder_events(struct atf_recorder_thread *thread,
 				      const struct atf_index_event *events, size_t count,
@@ -93,12 +99,20 @@ enum sonde_status atf_recorder_detail(struct atf_recorder_thread *thread,
 /* The first and last events of a thread were not recorded but made up to open and close calls. */
 void atf_recorder_set_synthetic(struct atf_recorder_thread *thread, uint64_t head, uint64_t tail);
 
-/* Bytes in the files so far. */
+/*
+ * Call it about four times a second: writes what has been waiting for its piece to become full
+ * since the call before. So a recorder that is killed loses about the last half second. Tells
+ * about threads that failed without having been told.
+ */
+enum sonde_status atf_recorder_settle(struct atf_recorder *recorder, struct sonde_error *err);
+
+/* Bytes of the files so far, those that wait to be written among them. */
 uint64_t atf_recorder_bytes(const struct atf_recorder *recorder);
 
 /*
  * Finishes all files of one thread that will get no more events (its files are closed; adding
- * events again reopens them). finish() does it for all that were not ended.
+ * events again reopens them). finish() does it for all that were not ended. Where pieces could not
+ * be written it finishes what there is, and fails.
  */
 enum sonde_status atf_recorder_end_thread(struct atf_recorder_thread *thread,
 					  struct sonde_error *err);
@@ -107,7 +121,8 @@ enum sonde_status atf_recorder_end_thread(struct atf_recorder_thread *thread,
  * Writes footers, headers and manifests. The definitions have the recorder's processes and, as
  * tracks, its threads, both in the order in which they were added, and the functions with their
  * keys. After a failed write (a full disk) the session is finished with what is in the files;
- * `lost` gets the number of events that had to be taken back to make room for footers.
+ * `lost` gets the number of events that were taken in and are not in the files: their piece could
+ * not be written, or they had to make room for footers.
  */
 enum sonde_status atf_recorder_finish(struct atf_recorder *recorder,
 				      const struct sonde_definitions *definitions, uint64_t *lost,

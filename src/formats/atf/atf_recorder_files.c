@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The files of the recorder: thousands of them, of which a few are open at a time, and the room
- * on the disk that is kept for finishing them. Plain writes, no buffer: what was written is in
- * the file when the recorder is killed.
+ * on the disk that is kept for finishing them. Plain writes, no buffer: what was written here is
+ * in the file when the recorder is killed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,8 +34,8 @@ char *recorder_file_path(const struct recorder_file *file)
 }
 
 /* An error of a call on a file; errno stays. */
-static enum sonde_status fail_file(const struct recorder_file *file, const char *what,
-				   struct sonde_error *err)
+enum sonde_status recorder_file_fail(const struct recorder_file *file, const char *what,
+				     struct sonde_error *err)
 {
 	int number = errno;
 	char *path = recorder_file_path(file);
@@ -65,7 +65,7 @@ enum sonde_status recorder_file_close(struct recorder_file *file, struct sonde_e
 {
 	if (file->fd < 0 || !close(take_out(file)) || errno == EINTR)
 		return SONDE_OK;
-	return fail_file(file, "cannot be closed", err);
+	return recorder_file_fail(file, "cannot be closed", err);
 }
 
 /* Closes one that was not used since the search last came by. */
@@ -131,7 +131,7 @@ static enum sonde_status write_all(struct recorder_file *file, uint64_t offset, 
 		if (count <= 0) {
 			if (!count)
 				errno = ENOSPC;
-			return fail_file(file, "cannot be written", err);
+			return recorder_file_fail(file, "cannot be written", err);
 		}
 		data += count;
 		size -= (size_t)count;
@@ -172,7 +172,7 @@ enum sonde_status recorder_file_cut(struct recorder_file *file, uint64_t size,
 	if (status < 0)
 		return status;
 	if (ftruncate(file->fd, (off_t)size))
-		return fail_file(file, "cannot be shortened", err);
+		return recorder_file_fail(file, "cannot be shortened", err);
 	file->thread->recorder->bytes -= file->size - size;
 	file->size = size;
 	return SONDE_OK;

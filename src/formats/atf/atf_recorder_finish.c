@@ -117,9 +117,8 @@ static enum sonde_status cut_details(struct atf_recorder_thread *thread, uint64_
 	return status;
 }
 
-/* Strikes out the last events of the present part, at most `count`, with their details. */
-static enum sonde_status take_back(struct atf_recorder_thread *thread, uint64_t count,
-				   struct sonde_error *err)
+enum sonde_status recorder_take_back(struct atf_recorder_thread *thread, uint64_t count,
+				     struct sonde_error *err)
 {
 	struct atf_index_footer *footer = &thread->frame.footer;
 	struct sonde_mapped_file map = { 0 };
@@ -198,6 +197,7 @@ enum sonde_status recorder_finish_part(struct atf_recorder_thread *thread, struc
 	if (thread->finished)
 		return SONDE_OK;
 	recorder_drop_details(thread);
+	recorder_unstage(thread, NULL); /* failing, it leaves what can be finished */
 	status = cut_details(thread, thread->frame.footer.event_count, err);
 	if (status == SONDE_OK)
 		status = finish_files(thread, err);
@@ -236,9 +236,15 @@ enum sonde_status recorder_reopen_part(struct atf_recorder_thread *thread, struc
 enum sonde_status atf_recorder_end_thread(struct atf_recorder_thread *thread,
 					  struct sonde_error *err)
 {
+	bool had_failed = thread->failure;
 	enum sonde_status status = recorder_finish_part(thread, err);
 
-	return status < 0 ? recorder_give_up(thread, status) : status;
+	if (status < 0)
+		return recorder_give_up(thread, status);
+	if (!thread->failure || had_failed)
+		return SONDE_OK;
+	errno = thread->failure;
+	return recorder_file_fail(&thread->index, "cannot be written", err);
 }
 
 /* Finishes a thread, with fewer events where the disk is full. */
@@ -248,7 +254,7 @@ static enum sonde_status finish_thread(struct atf_recorder_thread *thread, struc
 
 	for (uint64_t count = TAKEN_BACK; is_full(status) && thread->frame.footer.event_count;
 	     count *= 2) {
-		status = take_back(thread, count, err);
+		status = recorder_take_back(thread, count, err);
 		if (status == SONDE_OK)
 			status = recorder_finish_part(thread, err);
 	}
@@ -280,7 +286,7 @@ static enum sonde_status make_room(struct atf_recorder *recorder, uint64_t bytes
 	if (largest->finished)
 		status = recorder_reopen_part(largest, err);
 	if (status == SONDE_OK)
-		status = take_back(largest, bytes / ATF_EVENT_SIZE, err);
+		status = recorder_take_back(largest, bytes / ATF_EVENT_SIZE, err);
 	return status < 0 ? status : finish_thread(largest, err);
 }
 

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the files of the recorder share: atf_recorder.c takes in processes, threads and records,
- * atf_recorder_files.c writes bytes with few files open, atf_recorder_finish.c ends threads and
+ * atf_recorder_files.c writes bytes with few files open, atf_recorder_stage.c gathers much of them
+ * and atf_recorder_io.c writes that in large pieces, atf_recorder_finish.c ends threads and
  * sessions, also on a full disk.
  */
 #ifndef SONDE_ATF_RECORDER_PRIVATE_H
 #define SONDE_ATF_RECORDER_PRIVATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/buffer.h"
 #include "base/vec.h"
@@ -20,10 +24,58 @@
 struct detail_buffer {
 	struct atf_recorder_thread *thread; /* NULL: free */
 	uint8_t *data;
-	size_t used;
+	size_t used, capacity;
 	uint32_t count;
 	uint64_t first_ns, last_ns;
 	uint32_t linked_first, linked_last;
+};
+
+enum stage_state {
+	STAGE_FREE,
+	STAGE_FILLING, /* the stage of its file */
+	STAGE_QUEUED,
+	STAGE_WRITING,
+	STAGE_FAILED, /* not all of it is in the file; kept for recorder_roll_back() */
+};
+
+/*
+ * Memory that stands for a range of a file, data[0] for the offset `base`, a multiple of
+ * STAGE_ALIGNMENT. From `start` to `end` it has whole records that are not in the file. The state
+ * is under the lock; the rest belongs to the writing thread while QUEUED or WRITING, else to the
+ * recorder.
+ */
+struct stage {
+	enum stage_state state;
+	struct recorder_file *file;
+	void *mapping;
+	uint8_t *data;
+	uint64_t base, start, end;
+	uint64_t order;	  /* in the queue */
+	unsigned int age; /* how often atf_recorder_settle() saw it */
+	int fd;
+	uint64_t written; /* up to this offset it is in the file */
+	/* of the part, before the first record in here */
+	struct atf_index_footer footer;
+	struct atf_detail_footer detail_footer;
+	uint32_t linked_first, linked_last;
+	struct detail_buffer details; /* lies behind `end` */
+};
+
+#define STAGE_ALIGNMENT 4096
+
+struct staging {
+	pthread_mutex_t lock;
+	pthread_cond_t queued, done;
+	struct stage *stages; /* `limit` of them, `count` with memory */
+	size_t count, limit, size, owner_count;
+	uint64_t after;
+	uint64_t next_order;
+	bool started, stop;
+	pthread_t thread;
+	atomic_bool off; /* no large pieces any more */
+	/* how fast it went lately: the writing thread's, apart from `waited` */
+	bool waited;
+	uint64_t window_bytes, window_ns;
 };
 
 /* index.atf or detail.atf of the present part of a thread. */
@@ -33,7 +85,11 @@ struct recorder_file {
 	int fd; /* -1: not open now */
 	bool recent;
 	size_t place;  /* in recorder->open */
-	uint64_t size; /* bytes in the file that count */
+	uint64_t size; /* bytes in the file, or in stages, that count */
+	/* Without a stage nothing is being written by the other thread, and `io_fd` is -1. */
+	struct stage *stage;
+	int io_fd;	      /* for the writing thread */
+	unsigned int pending; /* stages queued; under the lock */
 };
 
 struct recorder_process {
@@ -51,6 +107,9 @@ struct atf_recorder_thread {
 	uint64_t synthetic_head, synthetic_tail;
 	uint64_t lost; /* events taken back */
 	int failure;   /* errno of the write that failed, 0: none did */
+	atomic_int io_error; /* likewise, of the writing thread */
+	bool no_stage;	     /* could not be had once */
+	uint64_t part_first; /* events in earlier parts */
 	bool finished; /* the files of the present part are */
 };
 
@@ -68,6 +127,7 @@ struct atf_recorder {
 	size_t open_count, open_limit, hand;
 	struct detail_buffer buffers[DETAIL_BUFFERS];
 	size_t next_buffer; /* the next to be taken from its thread */
+	struct staging staging;
 	struct sonde_buffer encoded;
 	/* room on the disk for the end */
 	char *reserve_path;
@@ -90,6 +150,44 @@ enum sonde_status recorder_file_write(struct recorder_file *file, uint64_t offse
 enum sonde_status recorder_file_cut(struct recorder_file *file, uint64_t size,
 				    struct sonde_error *err);
 enum sonde_status recorder_file_close(struct recorder_file *file, struct sonde_error *err);
+
+/* As a write that failed, and errno says why. */
+enum sonde_status recorder_file_fail(const struct recorder_file *file, const char *what,
+				     struct sonde_error *err);
+
+/* The writing thread: started with the first stage. False where it cannot be. */
+bool recorder_io_start(struct staging *staging);
+void recorder_io_stop(struct staging *staging);
+
+bool recorder_staging_init(struct staging *staging, const struct atf_recorder_limits *limits);
+void recorder_staging_release(struct staging *staging);
+
+/*
+ * Where to put at least `needed` bytes that follow what the file has: fills in the room there is,
+ * 0 where the file is to be written plainly. Takes, hands over and waits for stages as needed.
+ * Failing, the thread is rolled back.
+ */
+enum sonde_status recorder_stage_room(struct recorder_file *file, size_t needed, size_t *room,
+				      struct sonde_error *err);
+
+static inline uint8_t *recorder_stage_place(const struct recorder_file *file)
+{
+	return file->stage->data + (file->stage->end - file->stage->base);
+}
+
+/* So many bytes were put there: whole records, and they are counted in the frame. */
+void recorder_stage_add(struct recorder_file *file, size_t size);
+
+/* Brings all of a thread into its files, and gives its stages back. */
+enum sonde_status recorder_unstage(struct atf_recorder_thread *thread, struct sonde_error *err);
+
+/* Counts in the frame the details that are waiting, and writes them where they are not staged. */
+enum sonde_status recorder_flush_details(struct atf_recorder_thread *thread,
+					 struct sonde_error *err);
+
+/* Strikes out the last events of the present part, at most `count`, with their details. */
+enum sonde_status recorder_take_back(struct atf_recorder_thread *thread, uint64_t count,
+				     struct sonde_error *err);
 
 /* Forgets the details that are waiting: their events never came. */
 void recorder_drop_details(struct atf_recorder_thread *thread);

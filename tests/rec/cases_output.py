@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the recording goes, and what the program finds: a full disk, a folder that cannot be made,
+stdio that is closed, rings that are full."""
+import os
+import subprocess
+
+from harness import GCC, PROGRAMS, Case, Program, run
+
+
+class FullDisk(Case):
+    """The program does not notice; the session is whole up to there; the user is told."""
+    program = Program("busy.c")
+    kinds = GCC
+
+    def mount(self, size):
+        folder = os.path.join(self.place, "disk")
+        os.mkdir(folder)
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "sonde-rec", folder],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        if done.returncode:
+            self.skipTest("cannot mount")
+        self.addCleanup(subprocess.run, ["umount", "-l", folder], check=False)
+        return folder
+
+    def case_quiet(self):
+        self.session = os.path.join(self.mount("2m"), "session")
+        plain = run([self.path, "200000"], self.place)
+        told = run(self.command(200000), self.place)
+        self.assertEqual((told.status, told.stdout), (plain.status, plain.stdout))
+        self.assertTrue(told.stderr.startswith(plain.stderr), told.stderr)
+        recording = self.read(dropped=True)
+        self.assertGreater(recording.event_count, 10000)
+        self.assertLess(recording.event_count, 400000)
+
+    def case_told(self):
+        self.session = os.path.join(self.mount("2m"), "session")
+        plain = run([self.path, "200000"], self.place)
+        told = run(self.command(200000, quiet=False), self.place)
+        self.assertEqual((told.status, told.stdout), (plain.status, plain.stdout))
+        self.assertRegex(told.stderr, r"(?i)no space left|disk")
+        self.check()
+
+    def case_tiny(self):
+        self.session = os.path.join(self.mount("16k"), "session")
+        plain = run([self.path, "200000"], self.place)
+        told = run(self.command(200000, quiet=False), self.place)
+        # There is not even room to begin: then the program is not started.
+        self.assertIn((told.status, told.stdout), ((plain.status, plain.stdout), (3, "")))
+        self.assertRegex(told.stderr, r"(?i)no space left|disk")
+
+
+class Unwritable(Case):
+    """The program is not started."""
+    program = Program("busy.c")
+    kinds = ("a-gcc",)
+
+    def verify(self, session):
+        self.session = session
+        result = run(self.command(10), self.place)
+        self.assertEqual((result.status, result.stdout, result.side_text), (3, "", ""))
+        self.assertIn("sonde", result.stderr)
+
+    def case_under_a_file(self):
+        path = os.path.join(self.place, "file")
+        with open(path, "wb"):
+            pass
+        self.verify(os.path.join(path, "session"))
+
+    def case_in_proc(self):
+        self.verify("/proc/nothing/session")
+
+    def case_not_a_recording(self):
+        path = os.path.join(self.place, "precious")
+        os.mkdir(path)
+        with open(os.path.join(path, "text"), "wb"):
+            pass
+        self.verify(path)
+        self.assertEqual(os.listdir(path), ["text"])
+
+
+class NotInstrumented(Case):
+    """What cannot be recorded runs all the same or is refused; the user learns how to build it."""
+    program = Program("busy.c")
+    kinds = ("a-gcc",)
+
+    def case_plain_program(self):
+        path = self.path + "-plain"
+        subprocess.run(["gcc", os.path.join(PROGRAMS, "busy.c"), "-o", path], check=True)
+        plain = run([path], self.place)
+        self.path = path
+        told = run(self.command(quiet=False), self.place)
+        self.assertIn((told.status, told.stdout), ((plain.status, plain.stdout), (3, "")))
+        self.assertIn("sonde cflags", told.stderr)
+
+    def case_static_program(self):
+        path = self.path + "-static"
+        done = subprocess.run(["gcc", "-static", os.path.join(PROGRAMS, "busy.c"), "-o", path],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        if done.returncode:
+            self.skipTest("cannot link statically")
+        self.path = path
+        told = run(self.command(quiet=False), self.place)
+        self.assertEqual((told.status, told.stdout), (3, ""))
+        self.assertIn("static", told.stderr)
+
+    def case_no_program(self):
+        self.path = os.path.join(self.place, "nothing")
+        told = run(self.command(), self.place)
+        self.assertNotEqual(told.status, 0)
+        self.assertIn("nothing", told.stderr)
+
+
+class ClosedStdio(Case):
+    """The program gets the file descriptors that it would get, and no others."""
+    program = Program("stdio_closed.c")
+    kinds = GCC
+
+    def case_closed(self):
+        for bits in range(8):
+            closed = [fd for fd in range(3) if bits >> fd & 1]
+
+            def close(closed=closed):
+                for fd in closed:
+                    os.close(fd)
+
+            with self.subTest(closed=closed):
+                self.session = os.path.join(self.place, f"session-{bits}")
+                for name in ("plain.side", "recorded.side"):
+                    if os.path.exists(os.path.join(self.place, name)):
+                        os.remove(os.path.join(self.place, name))
+                recording = self.record(preexec=close)
+                self.assertEqual(self.recorded.side_text, self.plain.side_text)
+                self.assertEqual(self.plain.status, 35)
+                self.assert_calls(recording, main=1, is_open=64)
+                self.assert_all_returned(recording)
+
+
+class FullRing(Case):
+    """The launcher is stopped while the program fills a small ring."""
+    program = Program("full.c")
+    kinds = GCC
+    total = 2 * (62000 + 3 + 1)
+
+    def case_drop(self):
+        recording = self.record("drop", options=("--on-full", "drop", "--ring-size", "64K"),
+                                dropped=True)
+        self.assertGreater(recording.dropped, 0)
+        # At each gap, calls whose return was dropped are closed all the same, and returns whose
+        # call was dropped are left out: both are told.
+        told = [track.entry for track in recording.tracks]
+        made_up = sum(entry.get("returns_made_up", 0) for entry in told)
+        left_out = sum(entry.get("returns_left_out", 0) for entry in told)
+        self.assertEqual(recording.event_count + recording.dropped - made_up + left_out,
+                         self.total)
+        self.assert_returns(recording, main=1)
+
+    def case_wait(self):
+        recording = self.record("wait", options=("--on-full", "wait", "--ring-size", "64K"))
+        self.assert_calls(recording, main=1, batch=3, leaf=62000)
+        self.assertEqual(recording.event_count, self.total)
+
+    def case_overwrite(self):
+        recording = self.record("drop", options=("--on-full", "overwrite", "--ring-size", "64K"),
+                                dropped=True)
+        self.assertLess(recording.event_count, self.total)
+        self.assertGreater(recording.calls["leaf"], 1000)

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes that beget others: fork, exec, vfork, posix_spawn, shells in between."""
+import os
+
+from harness import EVERY, GCC, RETURN, Case, Program, for_kinds
+
+
+class ForkStorm(Case):
+    """Two hundred children and fifty grandchildren."""
+    program = Program("forkstorm.c")
+
+    def case_storm(self):
+        recording = self.record()
+        self.assert_truth(recording)
+        processes = {process.pid for process in recording.processes
+                     if any(len(track.kinds) for track in process.tracks)}
+        self.assertGreaterEqual(len(processes), 201)
+        self.assertLessEqual(len(processes), 251)
+        # Fifty children return from the main() that they began in their parent.
+        self.assert_returns(recording, main=51, start_child=250)
+
+    @for_kinds(*GCC)
+    def case_no_follow(self):
+        recording = self.record(options=("--no-follow",))
+        self.assertEqual(len(recording.processes), 1)
+        self.assert_calls(recording, main=1, start_child=200, work=400, leaf=400)
+        self.assert_all_returned(recording)
+
+
+class ThreadFork(Case):
+    """Forks in the midst of other threads' calls."""
+    program = Program("threadfork.c")
+
+    def case_fork(self):
+        recording = self.record()
+        self.assert_calls(recording, main=1, one_child=40, child=40, child_leaf=440,
+                          child_thread=40)
+        self.assert_returns(recording, main=1, one_child=40, child=0, child_leaf=440,
+                            child_thread=40)
+        self.assertEqual(dict(recording.exceptions), {})
+        self.assertEqual(len({process.pid for process in recording.processes}), 41)
+
+
+class ExecChain(Case):
+    """Ten programs one after the other in one process."""
+    program = Program("execchain.c")
+
+    def verify(self, way):
+        recording = self.record(way)
+        self.assert_calls(recording, main=11, hop=10, step=11)
+        self.assert_returns(recording, main=1, hop=0, step=11)
+        self.assertEqual(len({process.pid for process in recording.processes}), 1)
+
+    def case_plain(self):
+        self.verify("plain")
+
+    def case_shell(self):
+        self.verify("shell")
+
+
+class Spawn(Case):
+    """Children by every other way to start one."""
+    program = Program("spawn.c")
+    kinds = EVERY
+
+    def case_spawn(self):
+        recording = self.record()
+        self.assert_calls(recording, main=13, child_work=12, child_leaf=60, by_vfork=3,
+                          by_vfork_failing=3, by_spawn=3, by_system=3, by_popen=3)
+        self.assert_all_returned(recording)
+        workers = {process.pid for process in recording.processes
+                   if "child_work" in process.names.values()}
+        self.assertEqual(len(workers), 12)
+
+
+class Plugins(Case):
+    """Two libraries that take each other's place in memory."""
+    program = Program("plugins.c", plugins=(
+        ("alpha", "plugin.c", "-DNAME=alpha", "-DFACTOR=2"),
+        ("beta", "plugin.c", "-DNAME=beta", "-DFACTOR=3")))
+
+    def case_plugins(self):
+        recording = self.record(self.folder)
+        self.assert_calls(recording, main=1, use=200)
+        self.assert_all_returned(recording)
+        for name in ("alpha", "beta"):
+            found = {}
+            for process in recording.processes:
+                for function, symbol in process.symbols.items():
+                    path = process.modules[function >> 32]["path"]
+                    if os.path.basename(path) == f"lib{name}.so":
+                        found[symbol["name"]] = recording.ids[RETURN][path, function & 0xFFFFFFFF]
+            expected = {"helper": 300, name + "_init": 100, name + "_run": 100,
+                        name + "_fini": 100}
+            if self.patched and name + "_init" not in found:
+                # Constructors run before anybody can patch them.
+                expected["helper"] = 200
+                del expected[name + "_init"]
+            self.assertEqual(found, expected)

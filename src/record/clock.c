@@ -18,6 +18,7 @@
 #define CALIBRATION_TRIES 16
 #define UPDATE_NS 100000000u
 #define ANCHOR_TRIES 8
+#define BASE_TICKS (UINT64_C(1) << 31)
 
 static uint64_t read_clock(clockid_t id)
 {
@@ -102,6 +103,21 @@ static uint64_t slope(const struct record_anchor *from, const struct record_anch
 	return result > INT64_MAX ? 0 : (uint64_t)result;
 }
 
+/* The line through the last anchor, told from a moment before whatever is converted next. */
+static void set_base(struct record_clock *clock)
+{
+	clock->base_ticks = clock->last.ticks - BASE_TICKS;
+	clock->base_ns = clock->last.boottime_ns -
+			 (uint64_t)((unsigned __int128)BASE_TICKS * clock->multiplier >> 32);
+}
+
+uint64_t record_clock_far_ns(const struct record_clock *clock, uint64_t ticks)
+{
+	__int128 distance = (__int128)(int64_t)(ticks - clock->base_ticks) * clock->multiplier;
+
+	return clock->base_ns + (uint64_t)(int64_t)(distance >> 32);
+}
+
 void record_clock_start(struct record_clock *clock, enum shared_clock kind)
 {
 	*clock = (struct record_clock){ .kind = kind, .multiplier = UINT64_C(1) << 32 };
@@ -114,8 +130,7 @@ void record_clock_start(struct record_clock *clock, enum shared_clock kind)
 		    clock->last.boottime_ns - clock->first.boottime_ns >= CALIBRATION_NS)
 			break; /* a signal can cut the sleep short */
 	}
-	clock->base_ticks = clock->last.ticks;
-	clock->base_ns = clock->last.boottime_ns;
+	set_base(clock);
 }
 
 void record_clock_anchor(struct record_clock *clock, const struct record_anchor *anchor)
@@ -127,8 +142,7 @@ void record_clock_anchor(struct record_clock *clock, const struct record_anchor 
 	if (clock->kind == SHARED_CLOCK_TSC && multiplier >= least && multiplier <= most)
 		clock->multiplier = multiplier;
 	clock->last = *anchor;
-	clock->base_ticks = anchor->ticks;
-	clock->base_ns = anchor->boottime_ns;
+	set_base(clock);
 }
 
 void record_clock_update(struct record_clock *clock)

@@ -37,11 +37,17 @@ void record_clock_update(struct record_clock *clock);
 /* What update() does with an anchor: the line goes through it from now on. */
 void record_clock_anchor(struct record_clock *clock, const struct record_anchor *anchor);
 
+/* For moments far from the last anchors. */
+uint64_t record_clock_far_ns(const struct record_clock *clock, uint64_t ticks);
+
 static inline uint64_t record_clock_ns(const struct record_clock *clock, uint64_t ticks)
 {
-	__int128 distance = (__int128)(int64_t)(ticks - clock->base_ticks) * clock->multiplier;
+	uint64_t distance = ticks - clock->base_ticks;
 
-	return clock->base_ns + (uint64_t)(int64_t)(distance >> 32);
+	/* within seconds, where a tick is less than a nanosecond, 64 bits will do */
+	if (__builtin_expect(distance >> 32 || clock->multiplier >> 32, 0))
+		return record_clock_far_ns(clock, ticks);
+	return clock->base_ns + (distance * clock->multiplier >> 32);
 }
 
 #endif

@@ -401,7 +401,8 @@ enum sonde_status process_round(struct session *session, struct sonde_error *err
 					     memory_order_acquire);
 		if (state < PROCESS_STARTING || session->slots[i])
 			continue;
-		status = process_read_log(session, err); /* what it wrote before it took this state */
+		status = process_read_log(session,
+					  err); /* what it wrote before it took this state */
 		if (status == SONDE_OK)
 			status = state == PROCESS_STARTING ? answer(session, i, err) :
 							     take_fork(session, i, err);

@@ -225,15 +225,19 @@ static void tell_nothing(struct cli *cli, const struct record_options *options,
 static void tell_dropped(struct cli *cli, const struct record_options *options,
 			 const struct record_result *result)
 {
+	static const char *const how[] = {
+		[ON_FULL_WAIT] = " cut off inside the recorder: the thread was cancelled, or left "
+				 "a signal handler by longjmp",
+		[ON_FULL_DROP] = " dropped: the rings of threads were full",
+		[ON_FULL_OVERWRITE] = " overwritten: the rings of threads were full",
+	};
 	struct sonde_buffer text = { 0 };
 
 	cli_put_counted(&text, result->total.dropped, "event");
 	sonde_buffer_put_text(&text, result->total.dropped == 1 ? " was" : " were");
-	sonde_buffer_put_text(&text, options->on_full == ON_FULL_OVERWRITE ?
-					     " overwritten: the rings of threads were full" :
-					     " dropped: the rings of threads were full");
+	sonde_buffer_put_text(&text, how[options->on_full]);
 	tell(cli, &text, cli_warning);
-	if (!cli->common.quiet)
+	if (!cli->common.quiet && options->on_full != ON_FULL_WAIT)
 		cli_hint(cli, "a larger --ring-size loses fewer, --on-full wait none");
 }
 

@@ -71,7 +71,7 @@ struct calls {
 	uint64_t window_low, window_size;
 	bool plain; /* every call is written at once */
 
-	uint64_t last_ns;
+	uint64_t last_ns, last_ticks;
 	uint64_t gap_ns; /* when the last gap ended */
 	uint32_t gaps;
 

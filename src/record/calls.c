@@ -47,12 +47,24 @@ static bool fits_inlined(const struct calls *calls, const struct open_call *top,
 	return true;
 }
 
+/* Before the rest of a unit is looked at: it is only there once its word is. */
+static uint64_t word_of(const struct shared_unit *unit)
+{
+	return __atomic_load_n(&unit->word, __ATOMIC_ACQUIRE);
+}
+
+/* Which units to take: what they must have in their word, and their time at most. */
+struct lap {
+	uint64_t bits, mask;
+	uint64_t until;
+};
+
 /*
- * Converts units up to the first that is not plain, or that fills the lane's events or open
- * calls, and returns it.
+ * Converts units up to the first that is not plain, is not of the lap, or that fills the lane's
+ * events or open calls, and returns it.
  */
 static const struct shared_unit *convert_plain(struct calls *calls, const struct shared_unit *unit,
-					       const struct shared_unit *end)
+					       const struct shared_unit *end, struct lap lap)
 {
 	struct call_lane *lane = calls->current;
 	const struct record_clock clock = *calls->clock;
@@ -70,11 +82,12 @@ static const struct shared_unit *convert_plain(struct calls *calls, const struct
 	if ((size_t)(end - unit) > room)
 		end = unit + room; /* each makes one event */
 	for (; unit < end; unit++) {
-		uint64_t stack = unit->stack, function = unit->word & UNIT_FUNCTION_MASK;
-		uint32_t kind = (uint32_t)(unit->word >> UNIT_KIND_SHIFT);
-		uint64_t ns = record_clock_ns(&clock, unit->time);
+		uint64_t word = word_of(unit), function = word & UNIT_FUNCTION_MASK;
+		uint32_t kind = (uint32_t)(word >> UNIT_KIND_SHIFT);
+		uint64_t stack = unit->stack, ns = record_clock_ns(&clock, unit->time);
 
-		if (UNLIKELY(stack - low >= size))
+		if (UNLIKELY(((word ^ lap.bits) & lap.mask) || unit->time > lap.until ||
+			     stack - low >= size))
 			break;
 		if (ns < last_ns)
 			ns = last_ns;
@@ -122,6 +135,8 @@ static const struct shared_unit *convert_plain(struct calls *calls, const struct
 	lane->depth = depth;
 	lane->event_count = (size_t)(event - lane->events);
 	calls->last_ns = last_ns;
+	if (event > first)
+		calls->last_ticks = unit[-1].time;
 	calls->counts.calls += call_count;
 	calls->counts.returns += (uint64_t)(event - first) - call_count;
 	return unit;
@@ -370,6 +385,7 @@ static enum sonde_status convert_record(struct calls *calls, const struct shared
 	}
 	if (kind == UNIT_EMPTY || kind >= UNIT_SKIP)
 		return SONDE_OK;
+	calls->last_ticks = units->time;
 	unit.ns = record_clock_ns(calls->clock, units->time);
 	if (unit.ns < calls->last_ns)
 		unit.ns = calls->last_ns;
@@ -377,8 +393,8 @@ static enum sonde_status convert_record(struct calls *calls, const struct shared
 	return convert_unit(calls, kind, &unit, err);
 }
 
-enum sonde_status calls_convert(struct calls *calls, const struct shared_unit *units, size_t count,
-				struct sonde_error *err)
+static enum sonde_status convert(struct calls *calls, const struct shared_unit *units, size_t count,
+				 struct lap lap, size_t *done, struct sonde_error *err)
 {
 	const struct shared_unit *unit = units, *end = units + count;
 	enum sonde_status status = SONDE_OK;
@@ -388,7 +404,7 @@ enum sonde_status calls_convert(struct calls *calls, const struct shared_unit *u
 		size_t used;
 
 		if (LIKELY(calls->plain)) {
-			unit = convert_plain(calls, unit, end);
+			unit = convert_plain(calls, unit, end, lap);
 			if (unit == end)
 				break;
 			if (lane->event_count == lane->event_capacity) {
@@ -396,10 +412,39 @@ enum sonde_status calls_convert(struct calls *calls, const struct shared_unit *u
 				continue;
 			}
 		}
+		if (lap.mask &&
+		    (((word_of(unit) ^ lap.bits) & lap.mask) ||
+		     unit->word >> UNIT_KIND_SHIFT == UNIT_SKIP || unit->time > lap.until))
+			break;
 		status = convert_record(calls, unit, (size_t)(end - unit), &used, err);
 		unit += used;
 	}
+	*done = (size_t)(unit - units);
 	return status < 0 ? status : SONDE_OK;
+}
+
+enum sonde_status calls_convert(struct calls *calls, const struct shared_unit *units, size_t count,
+				struct sonde_error *err)
+{
+	size_t done;
+
+	return convert(calls, units, count, (struct lap){ .until = UINT64_MAX }, &done, err);
+}
+
+enum sonde_status calls_convert_lap(struct calls *calls, const struct shared_unit *units,
+				    size_t count, uint64_t lap, uint64_t until, size_t *done,
+				    struct sonde_error *err)
+{
+	struct lap wanted = { .bits = lap << UNIT_LAP_SHIFT,
+			      .mask = UINT64_C(0xff) << UNIT_LAP_SHIFT,
+			      .until = until };
+
+	return convert(calls, units, count, wanted, done, err);
+}
+
+uint64_t calls_last_ticks(const struct calls *calls)
+{
+	return calls->last_ticks;
 }
 
 enum sonde_status calls_new(struct calls **calls, const struct calls_options *options,

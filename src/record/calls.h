@@ -90,6 +90,17 @@ void calls_free(struct calls *calls);
 enum sonde_status calls_convert(struct calls *calls, const struct shared_unit *units, size_t count,
 				struct sonde_error *err);
 
+/*
+ * Converts what there is in a chunk, straight where a program is writing: units of this lap, up to
+ * the first of another, after the time `until`, or UNIT_SKIP. `done` counts what was converted.
+ */
+enum sonde_status calls_convert_lap(struct calls *calls, const struct shared_unit *units,
+				    size_t count, uint64_t lap, uint64_t until, size_t *done,
+				    struct sonde_error *err);
+
+/* The time of the last unit. */
+uint64_t calls_last_ticks(const struct calls *calls);
+
 /* Hands out all events of all lanes. */
 enum sonde_status calls_flush(struct calls *calls, struct sonde_error *err);
 

@@ -70,6 +70,12 @@ enum shared_clock record_clock_choose(void)
 									   SHARED_CLOCK_BOOTTIME;
 }
 
+uint64_t record_clock_ticks(const struct record_clock *clock)
+{
+	return clock->kind == SHARED_CLOCK_TSC ? __builtin_ia32_rdtsc() :
+						 read_clock(CLOCK_BOOTTIME);
+}
+
 /* Both clocks at one moment: of several tries the one that took the shortest time. */
 static struct record_anchor take_anchor(enum shared_clock kind)
 {

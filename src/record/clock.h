@@ -28,6 +28,9 @@ struct record_clock {
 /* The TSC where it is invariant and the kernel itself trusts it, CLOCK_BOOTTIME elsewhere. */
 enum shared_clock record_clock_choose(void);
 
+/* Now, in the ticks of recorded programs. */
+uint64_t record_clock_ticks(const struct record_clock *clock);
+
 /* Calibrates; takes some milliseconds with the TSC. */
 void record_clock_start(struct record_clock *clock, enum shared_clock kind);
 

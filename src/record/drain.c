@@ -28,6 +28,7 @@ enum {
 
 #define MILLISECOND UINT64_C(1000000)
 #define NAP_NS (UINT64_C(100) * 1000)
+#define SETTLE_NS (250 * MILLISECOND)
 /* A unit that is missing for so long while its ring is full never comes. The runtime fills such
  * holes itself, much sooner. */
 #define HOLE_NS (3000 * MILLISECOND)
@@ -52,6 +53,7 @@ struct look {
 	size_t last; /* first unit of the last record */
 	size_t records;
 	bool finished; /* nothing more in this chunk */
+	bool more;     /* more came meanwhile */
 };
 
 static uint64_t word_of(const struct shared_unit *unit)
@@ -140,6 +142,46 @@ static void free_chunk(struct session *session, struct recorded_thread *thread)
 		wake_writer(session, thread);
 }
 
+/* What must be done before units are converted. */
+static enum sonde_status make_ready(struct session *session, struct recorded_thread *thread,
+				    struct sonde_error *err)
+{
+	/* What was loaded or unloaded before these units were written is in the log by now. */
+	enum sonde_status status = process_read_log(session, err);
+
+	return status < 0 ? status : lanes_make_room(thread, err);
+}
+
+/*
+ * Converts what there is of the thread's present chunk, in one go with looking at it. What is
+ * written meanwhile is left for the next look: the log may have something to say before it.
+ */
+static enum sonde_status convert_chunk(struct session *session, struct recorded_thread *thread,
+				       struct look *look, struct sonde_error *err)
+{
+	const struct shared_unit *units = chunk_units(session, thread);
+	size_t count = units_per_chunk(session), done = 0;
+	uint64_t lap = lap_of_chunk(thread->chunk, session->memory.control->chunk_count);
+	uint64_t until = record_clock_ticks(&session->clock), tag = 0;
+	enum sonde_status status = make_ready(session, thread, err);
+
+	if (status < 0)
+		return status;
+	status = calls_convert_lap(thread->calls, units + thread->unit, count - thread->unit, lap,
+				   until, &done, err);
+	look->end = thread->unit + done;
+	if (look->end < count)
+		tag = word_of(&units[look->end]) >> UNIT_LAP_SHIFT;
+	/* a damaged record: the rest of the chunk cannot be told */
+	look->finished = look->end == count || status == SONDE_CORRUPT ||
+			 tag == ((uint64_t)UNIT_SKIP << 8 | lap);
+	look->more = !look->finished && (tag & 0xff) == lap;
+	if (done)
+		thread->last_ticks = calls_last_ticks(thread->calls);
+	thread->unit = look->end;
+	return status == SONDE_CORRUPT ? SONDE_OK : status;
+}
+
 static enum sonde_status convert(struct session *session, struct recorded_thread *thread,
 				 const struct shared_unit *units, const struct look *look,
 				 struct sonde_error *err)
@@ -155,10 +197,7 @@ static enum sonde_status convert(struct session *session, struct recorded_thread
 		session->lost += look->records;
 		return SONDE_OK;
 	}
-	/* What was loaded or unloaded before these units were written is in the log by now. */
-	status = process_read_log(session, err);
-	if (status == SONDE_OK)
-		status = lanes_make_room(thread, err);
+	status = make_ready(session, thread, err);
 	return status < 0 ? status : calls_convert(thread->calls, units, count, err);
 }
 
@@ -243,36 +282,47 @@ static bool is_stuck(const struct session *session, const struct recorded_thread
 		       thread->chunk + session->memory.control->chunk_count;
 }
 
+/* One look at the thread's present chunk; `look` says how far it came and why. */
+static enum sonde_status read_chunk(struct session *session, struct recorded_thread *thread,
+				    bool ended, struct look *look, struct sonde_error *err)
+{
+	const struct shared_control *control = session->memory.control;
+	bool overwrite = control->on_full == ON_FULL_OVERWRITE && !ended;
+	const struct shared_unit *units;
+
+	*look = (struct look){ .end = thread->unit };
+	if (!overwrite && !session->failed)
+		return convert_chunk(session, thread, look, err);
+	units = chunk_units(session, thread);
+	*look = look_at(units, thread->unit, units_per_chunk(session),
+			lap_of_chunk(thread->chunk, control->chunk_count));
+	if (overwrite && (look->end > thread->unit ||
+			  chunks_begun(session, thread) > thread->chunk + control->chunk_count))
+		return convert_copy(session, thread, units, look, err);
+	return look->end > thread->unit ?
+		       convert(session, thread, units + thread->unit, look, err) :
+		       SONDE_OK;
+}
+
 static enum sonde_status read_chunks(struct session *session, struct recorded_thread *thread,
 				     bool ended, size_t *total, struct sonde_error *err)
 {
 	const struct shared_control *control = session->memory.control;
-	bool overwrite = control->on_full == ON_FULL_OVERWRITE;
-	enum sonde_status status;
 
 	for (uint32_t chunks = 0; chunks <= control->chunk_count || ended;) {
-		const struct shared_unit *units = chunk_units(session, thread);
 		uint64_t chunk = thread->chunk;
-		struct look look = look_at(units, thread->unit, units_per_chunk(session),
-					   lap_of_chunk(chunk, control->chunk_count));
+		size_t unit = thread->unit;
+		struct look look;
+		enum sonde_status status = read_chunk(session, thread, ended, &look, err);
 
-		if (look.end > thread->unit) {
-			*total += look.end - thread->unit;
+		if (status < 0)
+			return status;
+		if (look.end > unit) {
+			*total += look.end - unit;
 			thread->progress_ns = session->now_ns;
-			status = overwrite && !ended ?
-					 convert_copy(session, thread, units, &look, err) :
-					 convert(session, thread, units + thread->unit, &look, err);
-			if (status < 0)
-				return status;
-			if (thread->chunk != chunk)
-				continue;
-		} else if (overwrite &&
-			   chunks_begun(session, thread) > chunk + control->chunk_count) {
-			status = convert_copy(session, thread, units, &look, err);
-			if (status < 0)
-				return status;
-			continue;
 		}
+		if (thread->chunk != chunk || look.more)
+			continue;
 		if (look.finished) {
 			free_chunk(session, thread);
 			chunks++;
@@ -542,6 +592,10 @@ static size_t round_once(struct session *session, bool last)
 		session->flight.wanted = true;
 	if (status == SONDE_OK && session->flight.enabled && !session->failed)
 		status = flight_round(session, &err);
+	if (status == SONDE_OK && session->now_ns - session->settled_ns >= SETTLE_NS) {
+		session->settled_ns = session->now_ns;
+		status = atf_recorder_settle(session->recorder, &err);
+	}
 	if (status < 0)
 		session_fail(session, &err);
 	process_close_dead(session);

@@ -141,6 +141,7 @@ struct session {
 	uint64_t idle_rounds; /* so many in a row brought nothing */
 	uint64_t now_ns;      /* of this round */
 	uint64_t polled_ns, named_ns, flowed_ns, searched_ns;
+	uint64_t settled_ns;	 /* when atf_recorder_settle() was called last */
 	bool silent;		 /* what the last search of /proc found */
 	uint64_t dropped_before; /* of threads that are gone */
 	uint64_t lost;		 /* events that could not be written */

@@ -22,10 +22,13 @@
 #define THREADS 3
 #define ROUNDS 5
 #define EVENTS 4
+#define EVENTS_MAX 96
 
 struct world {
 	char output[80], recovered[80];
 	bool replace;
+	uint32_t events; /* of a thread in a round */
+	struct atf_recorder_limits limits;
 };
 
 /* A recording at work. */
@@ -35,8 +38,16 @@ struct run {
 	struct atf_recorder_thread *threads[THREADS];
 };
 
+static const struct atf_recorder_limits small_files = { .events_per_file = 3 * EVENTS,
+							.open_files = 3 };
+/* Every file has several pieces; there are enough for two threads. */
+static const struct atf_recorder_limits small_stages = { .open_files = 3,
+							 .stage_size = 4096,
+							 .stage_count = 5,
+							 .stage_after = 1000 };
+
 static char scratch[64];
-static struct world world;
+static struct world world = { .events = EVENTS };
 
 /* In memory where that can be had: there are thousands of runs. */
 static int make_scratch(void **state)
@@ -111,16 +122,16 @@ static enum sonde_status begin(struct run *run, struct sonde_error *err)
 static enum sonde_status put_events(struct atf_recorder_thread *thread, uint64_t round,
 				    struct sonde_error *err)
 {
-	struct atf_index_event events[EVENTS];
+	struct atf_index_event events[EVENTS_MAX];
 	enum sonde_status status = SONDE_OK;
 
 	if (!atf_recorder_room(thread))
 		status = atf_recorder_next_part(thread, err);
-	for (uint32_t i = 0; i < EVENTS && status == SONDE_OK; i++) {
+	for (uint32_t i = 0; i < world.events && status == SONDE_OK; i++) {
 		struct atf_recorder_detail detail = {
 			.type = ATF_DETAIL_TYPE_CALL,
 			.index_seq = atf_recorder_next_index(thread) + i,
-			.time_ns = round * 10 + i,
+			.time_ns = round * EVENTS_MAX + i,
 			.function_id = 1,
 		};
 
@@ -135,7 +146,7 @@ static enum sonde_status put_events(struct atf_recorder_thread *thread, uint64_t
 		if (i % 2 == 0)
 			status = atf_recorder_detail(thread, &detail, &events[i].detail_seq, err);
 	}
-	return status < 0 ? status : atf_recorder_events(thread, events, EVENTS, err);
+	return status < 0 ? status : atf_recorder_events(thread, events, world.events, err);
 }
 
 static enum sonde_status record(struct run *run, struct sonde_error *err)
@@ -156,6 +167,8 @@ static enum sonde_status record(struct run *run, struct sonde_error *err)
 			if (i == 1 && round == 1)
 				atf_recorder_end_thread(thread, &ignored);
 		}
+		if (round > 1)
+			atf_recorder_settle(run->recorder, &ignored);
 	}
 	return atf_recorder_finish(run->recorder, run->definitions, &lost, err);
 }
@@ -163,14 +176,13 @@ static enum sonde_status record(struct run *run, struct sonde_error *err)
 static enum sonde_status run_record(void *user, struct sonde_error *err)
 {
 	const struct world *where = user;
-	struct atf_recorder_limits limits = { .events_per_file = 3 * EVENTS, .open_files = 3 };
 	struct run run = { .definitions = sonde_definitions_new() };
 	enum sonde_status status;
 
 	if (!run.definitions)
 		return sonde_fail_nomem(err);
-	status = atf_recorder_create_limited(where->output, where->replace, &limits, &run.recorder,
-					     err);
+	status = atf_recorder_create_limited(where->output, where->replace, &where->limits,
+					     &run.recorder, err);
 	if (status == SONDE_OK)
 		status = record(&run, err);
 	atf_recorder_free(run.recorder);
@@ -241,12 +253,35 @@ static void test_record(void **state)
 	};
 
 	(void)state;
+	world.limits = small_files;
 	assert_true(fault_run_all(FAULT_ALLOCATION, &record_case) > 100);
 	assert_true(fault_run_all(FAULT_INPUT, &record_case) > 5);
 	assert_true(fault_run_all(FAULT_OUTPUT, &record_case) > 100);
 	fault_short_writes = true; /* no fault: there are no threads that could fail to start */
 	assert_int_equal(fault_run_all(FAULT_THREAD, &record_case), 0);
 	fault_short_writes = false;
+}
+
+static void test_stages(void **state)
+{
+	struct fault_case record_case = {
+		.run = run_record,
+		.before = remove_output,
+		.after = expect_usable,
+		.user = &world,
+	};
+
+	(void)state;
+	world.limits = small_stages;
+	world.events = EVENTS_MAX;
+	assert_true(fault_run_all(FAULT_ALLOCATION, &record_case) > 50);
+	assert_true(fault_run_all(FAULT_INPUT, &record_case) > 5);
+	assert_true(fault_run_all(FAULT_OUTPUT, &record_case) > 50);
+	assert_int_equal(fault_run_all(FAULT_THREAD, &record_case), 1);
+	fault_short_writes = true;
+	assert_int_equal(fault_run_all(FAULT_THREAD, &record_case), 1);
+	fault_short_writes = false;
+	world.events = EVENTS;
 }
 
 static void test_replace(void **state)
@@ -259,6 +294,7 @@ static void test_replace(void **state)
 	};
 
 	(void)state;
+	world.limits = small_files;
 	world.replace = true;
 	assert_true(fault_run_all(FAULT_ALLOCATION, &record_case) > 100);
 	assert_true(fault_run_all(FAULT_INPUT, &record_case) > 20);
@@ -269,6 +305,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_record),
+		cmocka_unit_test(test_stages),
 		cmocka_unit_test(test_replace),
 	};
 

@@ -8,6 +8,7 @@
 #define SONDE_ATF_FRAME_H
 
 #include <stdbool.h>
+#include <string.h>
 
 #include <sonde/event.h>
 
@@ -81,8 +82,12 @@ static inline void atf_payload_encode(uint8_t *bytes, uint64_t function_id,
 				      uint16_t stack_size, uint16_t flags)
 {
 	sonde_store_u64le(bytes, function_id);
-	for (int i = 0; i < SONDE_REGISTER_COUNT; i++)
-		sonde_store_u64le(bytes + ATF_PAYLOAD_REGISTERS + 8 * i, registers[i]);
+	if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) /* the same, and several times faster */
+		memcpy(bytes + ATF_PAYLOAD_REGISTERS, registers,
+		       SONDE_REGISTER_COUNT * sizeof(*registers));
+	else
+		for (int i = 0; i < SONDE_REGISTER_COUNT; i++)
+			sonde_store_u64le(bytes + ATF_PAYLOAD_REGISTERS + 8 * i, registers[i]);
 	sonde_store_u16le(bytes + ATF_PAYLOAD_STACK_SIZE, stack_size);
 	sonde_store_u16le(bytes + ATF_PAYLOAD_FLAGS, flags);
 }

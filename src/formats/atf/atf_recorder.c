@@ -19,10 +19,7 @@
 #include "formats/format.h"
 
 #define OPEN_FILES 256
-/* Copied and summed up in steps that stay in the nearest cache. */
-#define STEP_EVENTS 512
-#define DETAIL_MAX (ATF_DETAIL_RECORD_SIZE + ATF_PAYLOAD_SIZE + ATF_STACK_MAX)
-#define STAGED_DETAILS ((size_t)32 << 10)
+#define STEP_EVENTS (STEP_BYTES / ATF_EVENT_SIZE)
 #define RESERVE_NAME ".sonde-reserve"
 
 /* Events are written as they lie in memory. */
@@ -371,29 +368,40 @@ static enum sonde_status begin_detail(struct atf_recorder_thread *thread, struct
 	return status;
 }
 
-enum sonde_status recorder_flush_details(struct atf_recorder_thread *thread,
-					 struct sonde_error *err)
+/* Into their stage or their file. */
+static enum sonde_status append_details(struct atf_recorder_thread *thread,
+					const struct detail_buffer *buffer, struct sonde_error *err)
+{
+	size_t room;
+	enum sonde_status status = recorder_stage_room(&thread->detail, buffer->used, &room, err);
+
+	if (status < 0)
+		return status;
+	if (!room)
+		return recorder_file_write(
+			&thread->detail, ATF_HEADER_SIZE + thread->frame.detail_footer.bytes_length,
+			buffer->data, buffer->used, err);
+	recorder_stage_put(&thread->detail, buffer->data, buffer->used);
+	return SONDE_OK;
+}
+
+/* Hands on the details that are waiting. */
+static enum sonde_status flush_details(struct atf_recorder_thread *thread, struct sonde_error *err)
 {
 	struct detail_buffer *buffer = thread->buffer;
 	struct atf_frame *frame = &thread->frame;
 	enum sonde_status status = SONDE_OK;
-	bool is_staged;
 
 	if (!buffer)
 		return SONDE_OK;
-	is_staged = thread->detail.stage && buffer == &thread->detail.stage->details;
 	if (!frame->has_detail)
 		status = begin_detail(thread, err);
-	if (status == SONDE_OK && !is_staged)
-		status = recorder_file_write(&thread->detail,
-					     ATF_HEADER_SIZE + frame->detail_footer.bytes_length,
-					     buffer->data, buffer->used, err);
+	if (status == SONDE_OK)
+		status = append_details(thread, buffer, err);
 	if (status == SONDE_OK) {
 		atf_frame_sum_details(frame, buffer->data, buffer->used);
 		atf_frame_count_details(frame, buffer->count, buffer->first_ns, buffer->last_ns);
 		atf_frame_link(frame, buffer->linked_first, buffer->linked_last);
-		if (is_staged)
-			recorder_stage_add(&thread->detail, buffer->used);
 	} else {
 		recorder_give_up(thread, status);
 	}
@@ -401,37 +409,26 @@ enum sonde_status recorder_flush_details(struct atf_recorder_thread *thread,
 	return status;
 }
 
-/* A buffer in the stage of the details, one that is free, or one that another thread has. */
-static enum sonde_status take_buffer(struct atf_recorder_thread *thread, struct sonde_error *err)
+/* A buffer that is free, or the one that another thread has longest. */
+static struct detail_buffer *take_buffer(struct atf_recorder_thread *thread)
 {
 	struct atf_recorder *recorder = thread->recorder;
 	struct detail_buffer *buffer = NULL;
-	size_t room;
-	enum sonde_status status = recorder_stage_room(&thread->detail, DETAIL_MAX, &room, err);
 
-	if (status < 0)
-		return status;
-	if (room) {
-		buffer = &thread->detail.stage->details;
-		buffer->data = recorder_stage_place(&thread->detail);
-		buffer->capacity = room < STAGED_DETAILS ? room : STAGED_DETAILS;
-	}
 	for (size_t i = 0; i < DETAIL_BUFFERS && !buffer; i++)
 		if (!recorder->buffers[i].thread)
 			buffer = &recorder->buffers[i];
-	if (!buffer) { /* the one that another thread has longest; that one is told later */
+	if (!buffer) {
 		buffer = &recorder->buffers[recorder->next_buffer++ % DETAIL_BUFFERS];
-		recorder_flush_details(buffer->thread, NULL);
-	}
-	if (!buffer->data) {
-		buffer->data = malloc(DETAIL_BUFFER_SIZE);
-		buffer->capacity = DETAIL_BUFFER_SIZE;
+		flush_details(buffer->thread, NULL); /* that thread is told later */
 	}
 	if (!buffer->data)
-		return recorder_give_up(thread, sonde_fail_nomem(err));
+		buffer->data = malloc(DETAIL_BUFFER_SIZE);
+	if (!buffer->data)
+		return NULL;
 	buffer->thread = thread;
 	thread->buffer = buffer;
-	return SONDE_OK;
+	return buffer;
 }
 
 static void encode_detail(uint8_t *bytes, const struct atf_recorder_detail *detail, size_t size,
@@ -476,15 +473,14 @@ enum sonde_status atf_recorder_detail(struct atf_recorder_thread *thread,
 				    "%u stack bytes, at most %u are allowed", detail->stack_size,
 				    ATF_STACK_MAX);
 	if (status == SONDE_OK && thread->buffer &&
-	    thread->buffer->used + size > thread->buffer->capacity)
-		status = recorder_flush_details(thread, err);
+	    thread->buffer->used + size >
+		    (thread->detail.stage ? DETAIL_STAGED_SIZE : DETAIL_BUFFER_SIZE))
+		status = flush_details(thread, err);
 	if (status < 0 || !is_in_part(thread, detail->index_seq))
 		return status;
-	if (!thread->buffer)
-		status = take_buffer(thread, err);
-	if (status < 0)
-		return status;
-	buffer = thread->buffer;
+	buffer = thread->buffer ? thread->buffer : take_buffer(thread);
+	if (!buffer)
+		return recorder_give_up(thread, sonde_fail_nomem(err));
 	encode_detail(buffer->data + buffer->used, detail, size, thread->written.slot);
 	buffer->used += size;
 	*detail_seq = (uint32_t)thread->frame.detail_footer.event_count + buffer->count;
@@ -526,7 +522,7 @@ static enum sonde_status append_events(struct atf_recorder_thread *thread,
 				       const uint8_t *bytes, struct sonde_error *err)
 {
 	struct recorder_file *file = &thread->index;
-	enum sonde_status status = SONDE_OK;
+	enum sonde_status status;
 
 	while (count) {
 		size_t room, part;
@@ -538,15 +534,14 @@ static enum sonde_status append_events(struct atf_recorder_thread *thread,
 		if (!room || part > count)
 			part = count;
 		if (room)
-			memcpy(recorder_stage_place(file), bytes, part * ATF_EVENT_SIZE);
+			recorder_stage_put(file, bytes, part * ATF_EVENT_SIZE);
 		else
-			status = recorder_file_write(file, file->size, bytes, part * ATF_EVENT_SIZE,
-						     err);
+			status = recorder_file_write(
+				file, ATF_HEADER_SIZE + thread->frame.footer.bytes_written, bytes,
+				part * ATF_EVENT_SIZE, err);
 		if (status < 0)
 			return status;
 		count_events(thread, events, part, bytes);
-		if (room)
-			recorder_stage_add(file, part * ATF_EVENT_SIZE);
 		events += part;
 		bytes += part * ATF_EVENT_SIZE;
 		count -= part;
@@ -564,13 +559,9 @@ static enum sonde_status refuse_events(struct atf_recorder_thread *thread, enum 
 	recorder_give_up(thread, status);
 	if (has <= had)
 		return status;
-	recorder_unstage(thread, NULL);
-	has = thread->part_first + thread->frame.footer.event_count;
-	if (has > had) {
-		thread->written.event_count = has;
-		if (recorder_take_back(thread, has - had, NULL) == SONDE_OK)
-			thread->lost = lost;
-	}
+	thread->written.event_count = has;
+	if (recorder_take_back(thread, has - had, NULL) == SONDE_OK)
+		thread->lost = lost;
 	return status;
 }
 
@@ -589,7 +580,7 @@ enum sonde_status atf_recorder_events(struct atf_recorder_thread *thread,
 				    "%zu events, but there is room for %u in this part", count,
 				    atf_recorder_room(thread));
 	if (status == SONDE_OK && thread->buffer)
-		status = recorder_flush_details(thread, err);
+		status = flush_details(thread, err);
 	if (status < 0 || !count)
 		return status;
 	bytes = file_bytes(thread->recorder, events, count);

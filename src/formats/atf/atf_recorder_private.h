@@ -17,14 +17,21 @@
 #include "formats/atf/atf_manifest_write.h"
 #include "formats/atf/atf_recorder.h"
 
-/* Details wait here for the next events of their thread; threads take turns. */
+/* Much is copied to stages and summed up in steps of so many bytes. */
+#define STEP_BYTES ((size_t)4096)
+
+/*
+ * Details wait here for the next events of their thread; threads take turns. When there are many,
+ * few bytes are gathered, so that they are still in the nearest cache when they go on to a stage.
+ */
 #define DETAIL_BUFFERS 16
 #define DETAIL_BUFFER_SIZE ((size_t)256 << 10)
+#define DETAIL_STAGED_SIZE STEP_BYTES
 
 struct detail_buffer {
 	struct atf_recorder_thread *thread; /* NULL: free */
 	uint8_t *data;
-	size_t used, capacity;
+	size_t used;
 	uint32_t count;
 	uint64_t first_ns, last_ns;
 	uint32_t linked_first, linked_last;
@@ -58,7 +65,6 @@ struct stage {
 	struct atf_index_footer footer;
 	struct atf_detail_footer detail_footer;
 	uint32_t linked_first, linked_last;
-	struct detail_buffer details; /* lies behind `end` */
 };
 
 #define STAGE_ALIGNMENT 4096
@@ -105,12 +111,13 @@ struct atf_recorder_thread {
 	struct recorder_file index, detail;
 	struct detail_buffer *buffer; /* NULL: no details are waiting */
 	uint64_t synthetic_head, synthetic_tail;
-	uint64_t lost; /* events taken back */
-	int failure;   /* errno of the write that failed, 0: none did */
-	atomic_int io_error; /* likewise, of the writing thread */
-	bool no_stage;	     /* could not be had once */
-	uint64_t part_first; /* events in earlier parts */
-	bool finished; /* the files of the present part are */
+	uint64_t lost;			 /* events taken back */
+	int failure;			 /* errno of the write that failed, 0: none did */
+	atomic_int io_error;		 /* likewise, of the writing thread, */
+	struct recorder_file *io_failed; /* which set this before */
+	bool no_stage;			 /* could not be had once */
+	uint64_t part_first;		 /* events in earlier parts */
+	bool finished;			 /* the files of the present part are */
 };
 
 struct atf_recorder {
@@ -163,27 +170,18 @@ bool recorder_staging_init(struct staging *staging, const struct atf_recorder_li
 void recorder_staging_release(struct staging *staging);
 
 /*
- * Where to put at least `needed` bytes that follow what the file has: fills in the room there is,
- * 0 where the file is to be written plainly. Takes, hands over and waits for stages as needed.
+ * Makes room for at least `needed` bytes behind what the file has: fills in how much there is, 0
+ * where the file is to be written plainly. Takes, hands over and waits for stages as needed.
  * Failing, the thread is rolled back.
  */
 enum sonde_status recorder_stage_room(struct recorder_file *file, size_t needed, size_t *room,
 				      struct sonde_error *err);
 
-static inline uint8_t *recorder_stage_place(const struct recorder_file *file)
-{
-	return file->stage->data + (file->stage->end - file->stage->base);
-}
-
-/* So many bytes were put there: whole records, and they are counted in the frame. */
-void recorder_stage_add(struct recorder_file *file, size_t size);
+/* Puts so many bytes there: whole records; to be counted in the frame. */
+void recorder_stage_put(struct recorder_file *file, const void *data, size_t size);
 
 /* Brings all of a thread into its files, and gives its stages back. */
 enum sonde_status recorder_unstage(struct atf_recorder_thread *thread, struct sonde_error *err);
-
-/* Counts in the frame the details that are waiting, and writes them where they are not staged. */
-enum sonde_status recorder_flush_details(struct atf_recorder_thread *thread,
-					 struct sonde_error *err);
 
 /* Strikes out the last events of the present part, at most `count`, with their details. */
 enum sonde_status recorder_take_back(struct atf_recorder_thread *thread, uint64_t count,

@@ -17,14 +17,11 @@ struct call_lane *call_lane_new(uint32_t number, const struct calls_options *opt
 	if (!lane)
 		return NULL;
 	lane->number = number;
-	if (!number && options->events) {
-		lane->borrowed = true;
-		lane->events = options->events;
-		lane->event_capacity = options->event_capacity;
-	} else {
-		lane->event_capacity = number ? LANE_EVENTS_SMALL : LANE_EVENTS;
-		lane->events = calloc(lane->event_capacity, sizeof(*lane->events));
+	if (number || !options->events) {
+		lane->own_capacity = number ? LANE_EVENTS_SMALL : LANE_EVENTS;
+		lane->own = calloc(lane->own_capacity, sizeof(*lane->own));
 	}
+	lane->events = lane->own ? lane->own : options->events;
 	lane->capacity = FIRST_CAPACITY;
 	lane->open = calloc(lane->capacity + 1, sizeof(*lane->open));
 	if (!lane->events || !lane->open) {
@@ -40,8 +37,7 @@ void call_lane_free(struct call_lane *lane)
 {
 	if (!lane)
 		return;
-	if (!lane->borrowed)
-		free(lane->events);
+	free(lane->own);
 	free(lane->open);
 	free(lane->held);
 	free(lane);
@@ -59,6 +55,29 @@ enum sonde_status call_lane_grow(struct call_lane *lane, struct sonde_error *err
 	lane->open = open;
 	lane->capacity *= 2;
 	return SONDE_OK;
+}
+
+static struct atf_index_event *our_room(const struct calls *calls, const struct call_lane *lane)
+{
+	return lane->own ? lane->own : calls->options.events;
+}
+
+void call_lane_place(const struct calls *calls, struct call_lane *lane)
+{
+	const struct calls_options *options = &calls->options;
+	struct calls_place place = { 0 };
+
+	if (calls->output.place)
+		calls->output.place(calls->output.context, lane->number, &place);
+	lane->thread_id = place.thread_id;
+	if (place.events && place.capacity > options->event_capacity)
+		place.capacity = options->event_capacity;
+	if (!place.capacity) {
+		place.events = our_room(calls, lane);
+		place.capacity = lane->own ? lane->own_capacity : options->event_capacity;
+	}
+	lane->events = place.events;
+	lane->event_capacity = place.capacity;
 }
 
 enum sonde_status call_lane_flush(struct calls *calls, struct call_lane *lane,
@@ -87,14 +106,19 @@ static enum sonde_status add_event(struct calls *calls, struct call_lane *lane, 
 	enum sonde_status status = SONDE_OK;
 	struct atf_index_event *event;
 
-	if (lane->event_count == lane->event_capacity)
+	/* what is kept in a place given to us must be told before a detail comes behind it */
+	if (lane->event_count && (lane->event_count == lane->event_capacity ||
+				  (unit && lane->events != our_room(calls, lane))))
 		status = call_lane_flush(calls, lane, err);
 	if (status < 0)
 		return status;
+	if (!lane->event_count)
+		call_lane_place(calls, lane);
 	event = &lane->events[lane->event_count];
 	*event = (struct atf_index_event){
 		.timestamp_ns = ns,
 		.function_id = lane->open[depth].function_id,
+		.thread_id = lane->thread_id,
 		.event_kind = kind,
 		.call_depth = (uint32_t)depth,
 		.detail_seq = ATF_NO_LINK,

@@ -50,7 +50,9 @@ struct call_lane {
 	struct held_detail *held;
 
 	struct atf_index_event *events;
-	bool borrowed; /* events are those of the options */
+	struct atf_index_event *own; /* NULL: those of the options */
+	size_t own_capacity;
+	uint32_t thread_id;
 	size_t event_count, event_capacity;
 	uint64_t handed_ns; /* time of the last event handed out */
 	bool waiting;	    /* in calls->waiting */
@@ -94,6 +96,9 @@ void call_lane_free(struct call_lane *lane);
 
 /* Room for one more open call. */
 enum sonde_status call_lane_grow(struct call_lane *lane, struct sonde_error *err);
+
+/* Finds out where to put events. To be called where there are none. */
+void call_lane_place(const struct calls *calls, struct call_lane *lane);
 
 /* Hands out what there is. */
 enum sonde_status call_lane_flush(struct calls *calls, struct call_lane *lane,

@@ -76,7 +76,7 @@ static const struct shared_unit *convert_plain(struct calls *calls, const struct
 	struct atf_index_event *event = lane->events + lane->event_count;
 	struct atf_index_event *first = event;
 	size_t room = lane->event_capacity - lane->event_count;
-	uint32_t depth = (uint32_t)lane->depth;
+	uint32_t depth = (uint32_t)lane->depth, thread_id = lane->thread_id;
 	uint64_t last_ns = calls->last_ns, call_count = 0;
 
 	if ((size_t)(end - unit) > room)
@@ -128,7 +128,7 @@ static const struct shared_unit *convert_plain(struct calls *calls, const struct
 			top--;
 		}
 		event->timestamp_ns = last_ns = ns;
-		event->thread_id = 0;
+		event->thread_id = thread_id;
 		event->detail_seq = ATF_NO_LINK;
 		event++;
 	}
@@ -404,6 +404,8 @@ static enum sonde_status convert(struct calls *calls, const struct shared_unit *
 		size_t used;
 
 		if (LIKELY(calls->plain)) {
+			if (!lane->event_count)
+				call_lane_place(calls, lane);
 			unit = convert_plain(calls, unit, end, lap);
 			if (unit == end)
 				break;

@@ -68,7 +68,7 @@ enum sonde_status lane_write(struct session *session, struct lane *lane,
 
 	if (status < 0 || !count)
 		return status;
-	if (lane->slot)
+	if (events[0].thread_id != lane->slot) /* it was not known when they were made */
 		for (size_t i = 0; i < count; i++)
 			events[i].thread_id = lane->slot;
 	lane->last_ns = events[count - 1].timestamp_ns;
@@ -131,6 +131,20 @@ static enum sonde_status take_events(void *context, uint32_t number, struct atf_
 	}
 	status = lane_write(session, lane, events, count, err);
 	return status < 0 ? lose(session, count, err) : status;
+}
+
+/* Straight where the recorder keeps them, unless a detail can come in between. */
+static void find_place(void *context, uint32_t number, struct calls_place *place)
+{
+	struct recorded_thread *thread = context;
+	struct session *session = thread->session;
+	struct lane *lane = find_lane(thread, number);
+
+	if (!lane || !lane->writer)
+		return;
+	place->thread_id = lane->slot;
+	if (!session->failed && !session->flight.enabled && !atomic_load(&session->details))
+		place->events = atf_recorder_place(lane->writer, &place->capacity);
 }
 
 static void fill_detail(struct atf_recorder_detail *filled, const struct shared_detail *detail,
@@ -237,6 +251,7 @@ void lanes_output(struct recorded_thread *thread, struct calls_output *output)
 	*output = (struct calls_output){
 		.context = thread,
 		.events = take_events,
+		.place = find_place,
 		.detail = take_detail,
 		.lane = take_lane,
 		.note = take_note,
@@ -251,7 +266,9 @@ enum sonde_status lanes_make_room(struct recorded_thread *thread, struct sonde_e
 
 		if (!writer || atf_recorder_room(writer) >= PART_RESERVE)
 			continue;
-		status = atf_recorder_next_part(writer, err);
+		status = calls_flush(thread->calls, err);
+		if (status == SONDE_OK)
+			status = atf_recorder_next_part(writer, err);
 		if (status < 0)
 			return status;
 	}

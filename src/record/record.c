@@ -23,8 +23,8 @@
 #include "record/session.h"
 
 #define STATUS_NS UINT64_C(200000000)
-/* Gathered before they are written: 256 KB, which stay in the cache. */
-#define EVENTS_AT_ONCE (1 << 13)
+/* Gathered before they are handed on: 64 KB, which stay in the cache. */
+#define EVENTS_AT_ONCE (1 << 11)
 
 static uint64_t monotonic(void)
 {

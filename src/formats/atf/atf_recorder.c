@@ -549,6 +549,15 @@ static enum sonde_status append_events(struct atf_recorder_thread *thread,
 	return SONDE_OK;
 }
 
+struct atf_index_event *atf_recorder_place(struct atf_recorder_thread *thread, size_t *count)
+{
+	size_t room = 0;
+	void *place = IS_LITTLE_ENDIAN ? recorder_stage_place(&thread->index, &room) : NULL;
+
+	*count = room / ATF_EVENT_SIZE;
+	return *count ? place : NULL;
+}
+
 /* Of events that were not all taken in, none is; the first of them may have got into the file. */
 static enum sonde_status refuse_events(struct atf_recorder_thread *thread, enum sonde_status status)
 {

@@ -78,6 +78,13 @@ enum sonde_status atf_recorder_events(struct atf_recorder_thread *thread,
 				      struct sonde_error *err);
 
 /*
+ * Where the next events of a thread will be kept until they are written, if that is so: who puts
+ * them right there and then calls atf_recorder_events() with that address saves a copy. NULL:
+ * nowhere. Good until the next call for this thread.
+ */
+struct atf_index_event *atf_recorder_place(struct atf_recorder_thread *thread, size_t *count);
+
+/*
  * Appends a detail of the event that will have `index_seq` and gives its number for that event's
  * detail_seq. Kept in a buffer until atf_recorder_events() is called next. One whose event will
  * not fit into the present part is passed over, and its number is ATF_NO_LINK.

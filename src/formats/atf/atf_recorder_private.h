@@ -177,6 +177,9 @@ void recorder_staging_release(struct staging *staging);
 enum sonde_status recorder_stage_room(struct recorder_file *file, size_t needed, size_t *room,
 				      struct sonde_error *err);
 
+/* Where the next bytes of a file will be in its stage, and how many have room; NULL: no stage. */
+void *recorder_stage_place(struct recorder_file *file, size_t *room);
+
 /* Puts so many bytes there: whole records; to be counted in the frame. */
 void recorder_stage_put(struct recorder_file *file, const void *data, size_t size);
 

@@ -202,15 +202,27 @@ enum sonde_status recorder_stage_room(struct recorder_file *file, size_t needed,
 	return status;
 }
 
+void *recorder_stage_place(struct recorder_file *file, size_t *room)
+{
+	struct stage *stage = file->stage;
+
+	if (!stage)
+		return NULL;
+	*room = stage->base + file->thread->recorder->staging.size - stage->end;
+	return stage->data + (stage->end - stage->base);
+}
+
 void recorder_stage_put(struct recorder_file *file, const void *data, size_t size)
 {
 	struct stage *stage = file->stage;
 	uint8_t *place = stage->data + (stage->end - stage->base);
 
-	/* what was in there is in another processor's cache: gets the next lines meanwhile */
-	for (size_t i = 0; i < STEP_BYTES; i += CACHE_LINE)
-		__builtin_prefetch(place + size + i, 1);
-	memcpy(place, data, size);
+	if (place != data) {
+		/* what was in there is in another processor's cache: gets the next lines */
+		for (size_t i = 0; i < STEP_BYTES; i += CACHE_LINE)
+			__builtin_prefetch(place + size + i, 1);
+		memcpy(place, data, size);
+	}
 	stage->end += size;
 	file->size += size;
 	file->thread->recorder->bytes += size;

@@ -1,14 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Builds the real programs that recording is measured with: lua, sqlite and bzip2, from the sources
-# of the distribution (Debian or Ubuntu). These are fetched once, with apt but without touching its
-# configuration or its lists, into SONDE_WORKLOADS (default: sonde/workloads in the user's cache).
-# usage: bench/fetch-workloads.sh DEST CFLAGS...     makes DEST/lua, DEST/sqlite, DEST/bzip2
+# Builds the programs that recording is tested and measured with: fib and mt of bench/workloads, and
+# lua, sqlite and bzip2 from the sources of the distribution (Debian or Ubuntu). These are fetched
+# once, with apt but without touching its configuration or its lists, into SONDE_WORKLOADS
+# (default: sonde/workloads in the user's cache). Status 3: the sources cannot be had here.
+# usage: bench/fetch-workloads.sh DEST 'NAME...' CFLAGS...     makes DEST/NAME
 set -eu
 
-destination=${1:?usage: bench/fetch-workloads.sh DEST CFLAGS...}
-shift
-sources=${SONDE_WORKLOADS:-${XDG_CACHE_HOME:-$HOME/.cache}/sonde/workloads}
+usage="usage: bench/fetch-workloads.sh DEST 'NAME...' CFLAGS..."
+destination=${1:?$usage}
+names=${2:?$usage}
+shift 2
+own=$(cd "$(dirname "$0")/workloads" && pwd)
+sources=${SONDE_WORKLOADS:-${XDG_CACHE_HOME:-${HOME:-/var/tmp}/.cache}/sonde/workloads}
 compiler=${CC:-cc}
 
 fail() {
@@ -38,33 +42,27 @@ source_list() {
 own_apt() {
 	apt-get -qq -o Dir::Etc::sourcelist="$apt/sources.list" -o Dir::Etc::sourceparts=- \
 		-o Dir::State="$apt/state" -o Dir::State::status=/var/lib/dpkg/status \
-		-o Dir::Cache="$apt/cache" -o APT::Sandbox::User="$(id -un)" "$@"
+		-o Dir::Cache="$apt/cache" -o APT::Sandbox::User="$(id -un)" \
+		-o Acquire::http::Timeout=20 -o Acquire::Retries=1 "$@"
 }
 
-# Fetches what is missing of the packages named; each ends up in a folder of its name.
+# Fetches the source of a package, unless it is there, into a folder of its name.
 fetch() {
-	missing=''
-	for package in "$@"; do
-		[ -d "$sources/$package" ] || missing="$missing $package"
-	done
-	[ -n "$missing" ] || return 0
-	command -v apt-get >/dev/null || fail "needs apt; or put the sources into $sources$missing"
+	package=$1
+	[ ! -d "$sources/$package" ] || return 0
+	command -v apt-get >/dev/null || fail "needs apt; or put the source into $sources/$package"
 	command -v dpkg-source >/dev/null || fail 'needs the package dpkg-dev'
-	mkdir -p "$sources"
 	apt=$(mktemp -d "$sources/apt.XXXXXX")
 	trap 'rm -rf "$apt"' EXIT
 	mkdir -p "$apt/state/lists/partial" "$apt/cache/archives/partial" "$apt/files"
 	source_list >"$apt/sources.list"
 	[ -s "$apt/sources.list" ] || fail 'apt here names no mirror of Debian or Ubuntu'
-	echo "fetching the sources of$missing into $sources" >&2
+	echo "fetching the source of $package into $sources" >&2
 	own_apt update >&2 || fail 'the lists of sources could not be fetched'
-	for package in $missing; do
-		(cd "$apt/files" && own_apt source --download-only "$package" >&2) ||
-			fail "the source of $package could not be fetched"
-		dpkg-source -q --no-check -x "$apt/files/$(basename "$package")"_*.dsc \
-			"$apt/$package" >&2
-		mv "$apt/$package" "$sources/$package"
-	done
+	(cd "$apt/files" && own_apt source --download-only "$package" >&2) ||
+		fail "the source of $package could not be fetched"
+	dpkg-source -q --no-check -x "$apt/files/${package}"_*.dsc "$apt/$package" >&2
+	mv "$apt/$package" "$sources/$package"
 }
 
 # Debian's sources of sqlite are the single files; its own makefile puts them together.
@@ -85,18 +83,38 @@ join_sqlite() {
 	fi
 }
 
+# The source of a program; one at a time, whoever else may want it.
+prepare() {
+	case $1 in
+	lua) package=lua5.4 ;;
+	sqlite) package=sqlite3 ;;
+	bzip2) package=bzip2 ;;
+	*) return 0 ;;
+	esac
+	mkdir -p "$sources" || fail "the folder $sources cannot be made; SONDE_WORKLOADS names another"
+	(
+		flock 9
+		fetch "$package"
+		[ "$package" != sqlite3 ] || join_sqlite
+		# Debian's own build writes this header; the path in it is for modules: there are none.
+		header=$sources/lua5.4/src/lua5.4-deb-multiarch.h
+		if [ "$package" = lua5.4 ] && [ ! -e "$header" ]; then
+			echo '#define DEB_HOST_MULTIARCH "none"' >"$header"
+		fi
+	) 9>"$sources/lock"
+}
+
 build_lua() {
-	# Debian's own build writes this header; the path in it is for modules, which we have none of.
-	header=$sources/lua5.4/src/lua5.4-deb-multiarch.h
-	[ -e "$header" ] || echo '#define DEB_HOST_MULTIARCH "none"' >"$header"
 	for file in "$sources"/lua5.4/src/*.c; do
 		case $file in
 		*/luac.c) ;;
 		*) set -- "$@" "$file" ;;
 		esac
 	done
-	# Its tables are scattered at random, from run to run; with a fixed seed all runs are the same.
-	"$compiler" -DLUA_USE_LINUX '-Dluai_makeseed(L)=((void)(L), 1u)' -o "$destination/lua" "$@" -Wl,-E -lm -ldl
+	# Its tables are scattered at random, and its cache of strings goes by their addresses: with
+	# a fixed seed and a cache of one line all runs are the same.
+	"$compiler" -DLUA_USE_LINUX '-Dluai_makeseed(L)=((void)(L), 1u)' -DSTRCACHE_N=1 -DSTRCACHE_M=2 \
+		-o "$destination/lua" "$@" -Wl,-E -lm -ldl
 }
 
 build_sqlite() {
@@ -111,10 +129,18 @@ build_bzip2() {
 		"$folder/randtable.c" "$folder/compress.c" "$folder/decompress.c" "$folder/bzlib.c"
 }
 
-fetch lua5.4 sqlite3 bzip2
-join_sqlite
 mkdir -p "$destination"
-# The warnings of other people's code are theirs.
-build_lua -w "$@"
-build_sqlite -w "$@"
-build_bzip2 -w "$@"
+for name in $names; do
+	prepare "$name"
+	# The warnings of other people's code are theirs.
+	case $name in
+	fib | mt) "$compiler" "$@" -o "$destination/$name" "$own/$name.c" -pthread ;;
+	lua) build_lua -w "$@" ;;
+	sqlite) build_sqlite -w "$@" ;;
+	bzip2) build_bzip2 -w "$@" ;;
+	*)
+		echo "fetch-workloads: no program is called $name" >&2
+		exit 2
+		;;
+	esac
+done

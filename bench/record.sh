@@ -1,9 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Measures what recording costs, with the build in BUILD_DIR, and prints a table: CPU time (user
-# and system) of programs without hooks, with the least hook (bench/workloads/floor.c), recorded
-# by sonde and by uftrace. The runs of a round follow each other; the medians of BENCH_ROUNDS
-# rounds (default 5) are shown. The number of events is compared with a counting hook's.
+# Measures what recording costs, with the build in BUILD_DIR, and prints these tables:
+# hooks: programs without hooks, with the least hook (bench/workloads/floor.c), recorded by sonde and
+#   by uftrace; the number of events is compared with a counting hook's (tests/rec/count.c);
+# patchable entries: all functions selected, against uftrace -P, and none, against no recorder;
+# details: registers and 64 bytes of stack with every event;
+# sustained: BENCH_SUSTAINED million events in one go (default 200: 20 seconds at the speed of the
+#   goal; 0 leaves it out).
+# Times are CPU time (user and system). The runs of a round follow each other; the medians of
+# BENCH_ROUNDS rounds (default 5) are shown. Up to 7 GB of disk are used at a time.
 # usage: bench/record.sh BUILD_DIR
 set -eu
 
@@ -11,9 +16,12 @@ build=${1:?usage: bench/record.sh BUILD_DIR}
 build=$(cd "$build" && pwd)
 bench=$(cd "$(dirname "$0")" && pwd)
 rounds=${BENCH_ROUNDS:-5}
+sustained=${BENCH_SUSTAINED:-200}
 programs=$build/bench/programs
 data=$build/bench/record
 session=$data/session
+cpu=$build/bench/sonde-cpu
+own=$data/own
 
 rm -rf "$data"
 mkdir -p "$data"
@@ -25,44 +33,47 @@ fail() {
 	exit 3
 }
 
-# The programs, each without and with hooks.
+# build_kind KIND CFLAGS...: the programs in a folder of the kind. Ours are made anew.
+build_kind() {
+	kind=$1
+	shift
+	names='fib mt'
+	[ -e "$programs/$kind/sqlite" ] || names="$names lua sqlite"
+	"$bench/fetch-workloads.sh" "$programs/$kind" "$names" -O1 -g "$@"
+}
+
 build_programs() {
 	runtime=$(ninja -C "$build" -t targets all | sed -n 's/^\(libsonde-rt\.so\.[0-9.]*\):.*/\1/p')
 	ninja -C "$build" sonde "$runtime" bench/sonde-cpu bench/libsonde-floor.so \
-		bench/libsonde-count.so bench/fib-plain bench/fib-hooks bench/mt-plain \
-		bench/mt-hooks >&2
-	if [ ! -e "$programs/plain/bzip2" ]; then
-		"$bench/fetch-workloads.sh" "$programs/plain" -O1 -g
-	fi
-	if [ ! -e "$programs/hooks/bzip2" ]; then
-		"$bench/fetch-workloads.sh" "$programs/hooks" -O1 -g -finstrument-functions
-	fi
-	for name in fib mt; do
-		ln -sf "$build/bench/$name-plain" "$programs/plain/$name"
-		ln -sf "$build/bench/$name-hooks" "$programs/hooks/$name"
-	done
+		bench/libsonde-count.so >&2
+	build_kind plain
+	build_kind hooks -finstrument-functions
+	build_kind patch -fpatchable-function-entry=5
 }
 
 # measure COLUMN COMMAND...: adds the CPU seconds of the command, and all it waited for, to a list.
 measure() {
 	column=$1
 	shift
-	"$build/bench/sonde-cpu" "$data/now" "$@" </dev/null >/dev/null 2>"$data/log" ||
-		fail "failed: $*"
+	"$cpu" "$data/now" "$@" </dev/null >/dev/null 2>"$data/log" || fail "failed: $*"
 	cat "$data/now" >>"$data/$workload.$column"
 }
 
-# The whole tree from outside, and the program alone from inside of it.
+# measure_sonde COLUMN [OPTION...] -- PROGRAM...: the whole tree from outside and, as COLUMN-own,
+# the program alone from inside of it (PROGRAM begins with "$cpu" "$own").
 measure_sonde() {
-	measure tree "$build/sonde" record -q --force -o "$session" -- \
-		"$build/bench/sonde-cpu" "$data/own" "$@"
-	cat "$data/own" >>"$data/$workload.own"
+	column=$1
+	shift
+	measure "$column" "$build/sonde" record -q --force -o "$session" "$@"
+	cat "$own" >>"$data/$workload.$column-own"
 	rm -rf "$session"
 }
 
 measure_uftrace() {
 	command -v uftrace >/dev/null || return 0
-	measure uftrace uftrace record --no-pager --no-libcall -d "$data/uftrace" "$@"
+	column=$1
+	shift
+	measure "$column" uftrace record --no-pager --no-libcall -d "$data/uftrace" "$@"
 	rm -rf "$data/uftrace" "$data/uftrace.old"
 }
 
@@ -81,32 +92,78 @@ measure_lttng() {
 	rm -rf "$data/lttng"
 }
 
-# One run of the workload in each column.
-one_round() {
+# One run of a workload in each column; a function for each table.
+run_hooks() {
+	program=$programs/hooks/$1
+	plain=$programs/plain/$1
+	shift
+	measure plain "$plain" "$@"
+	measure floor env LD_PRELOAD="$build/bench/libsonde-floor.so" "$program" "$@"
+	measure_sonde hooks -- "$cpu" "$own" "$program" "$@"
+	measure_uftrace uftrace "$program" "$@"
+	measure_lttng "$program" "$@"
+}
+
+run_patch() {
+	program=$programs/patch/$1
+	shift
+	measure_sonde patch --function '*' -- "$cpu" "$own" "$program" "$@"
+	measure_uftrace uftrace-P -P . "$program" "$@"
+}
+
+run_none() {
+	program=$programs/patch/$1
+	shift
+	measure bare "$program" "$@"
+	measure_sonde none --function none-such -- "$cpu" "$own" "$program" "$@"
+}
+
+run_details() {
 	name=$1
 	shift
-	measure plain "$programs/plain/$name" "$@"
-	measure floor env LD_PRELOAD="$build/bench/libsonde-floor.so" "$programs/hooks/$name" "$@"
-	measure_sonde "$programs/hooks/$name" "$@"
-	measure_uftrace "$programs/hooks/$name" "$@"
-	measure_lttng "$programs/hooks/$name" "$@"
+	for kind in hooks patch; do
+		measure_sonde "$kind-details" --detail --stack-bytes 64 -- "$cpu" "$own" \
+			"$programs/$kind/$name" "$@"
+	done
+}
+
+# What a recording says of itself: its events, and those dropped.
+read_info() {
+	"$build/sonde" info --json "$session" >"$data/info"
+	recorded=$(sed -n 's/^      "events": \([0-9]*\),$/\1/p' "$data/info")
+	dropped=$(sed -n 's/^      "dropped": \([0-9]*\),$/\1/p' "$data/info")
+}
+
+# record COMMAND...: one recording, to look into; options of sonde may stand before a "--".
+record() {
+	"$build/sonde" record -q --force -o "$session" "$@" </dev/null >/dev/null 2>"$data/log" ||
+		fail "recording failed: $*"
+	read_info
 }
 
 # The events that a counting hook sees, that a recording has, and that it says it dropped. Calls
 # that were left without a return have no hook at their end, but an event.
-count_events() {
-	name=$1
+count_hooks() {
+	program=$programs/hooks/$1
 	shift
-	LD_PRELOAD="$build/bench/libsonde-count.so" "$programs/hooks/$name" "$@" \
-		</dev/null 2>"$data/counted" >/dev/null || fail "failed: $name $*"
-	"$build/sonde" record -q --force -o "$session" -- "$programs/hooks/$name" "$@" \
-		</dev/null >/dev/null 2>"$data/log" || fail "recording failed: $name $*"
-	"$build/sonde" info --json "$session" >"$data/info"
-	recorded=$(sed -n 's/^      "events": \([0-9]*\),$/\1/p' "$data/info")
+	rm -f "$data/counts"
+	LD_PRELOAD="$build/bench/libsonde-count.so" COUNT_FILE="$data/counts" "$program" "$@" \
+		</dev/null >/dev/null 2>"$data/log" || fail "failed: $program $*"
+	counted=$(od -An -v -w256 -t u8 "$data/counts" |
+		awk 'NR > 1 { sum += $2 + $3 } END { printf "%d", sum }')
+	record -- "$program" "$@"
 	left=$("$build/sonde" dump -q --csv --kind exception "$session" | tail -n +2 | wc -l)
-	dropped=$(sed -n 's/^      "dropped": \([0-9]*\),$/\1/p' "$data/info")
-	echo "$(sed -n 's/^EVENTS //p' "$data/counted") $((recorded - left)) $dropped" \
-		>"$data/$workload.events"
+	echo "$counted $((recorded - left)) $dropped" >"$data/$workload.events"
+	rm -rf "$session"
+}
+
+# The events of the recordings without a counterpart.
+count_others() {
+	table=$1
+	program=$programs/$2/$3
+	shift 3
+	record -- "$program" "$@"
+	echo "$recorded $dropped" >"$data/$workload.$table-events"
 	rm -rf "$session"
 }
 
@@ -122,6 +179,33 @@ each_workload() {
 	"$@" sqlite :memory: ".read $bench/workloads/job.sql"
 }
 
+# Some 5 million events: with details they take more than 1 GB.
+each_short_workload() {
+	sed 's/i < 25000/i < 4000/' "$bench/workloads/job.sql" >"$data/job.sql"
+	workload='fib(30)'
+	"$@" fib 30
+	workload=mt
+	"$@" mt 20000 4
+	workload=lua
+	"$@" lua "$bench/workloads/job.lua" 1
+	workload=sqlite
+	"$@" sqlite :memory: ".read $data/job.sql"
+}
+
+# A second each without a recorder, or a few percent could not be seen.
+each_long_workload() {
+	workload='fib(40)'
+	"$@" fib 40
+	workload=mt
+	"$@" mt 1500000 4
+	workload=lua
+	"$@" lua "$bench/workloads/job.lua" 60
+	workload=sqlite
+	job=".read $bench/workloads/job.sql"
+	"$@" sqlite :memory: "$job" '.open :memory:' "$job" '.open :memory:' "$job" \
+		'.open :memory:' "$job" '.open :memory:' "$job" '.open :memory:' "$job"
+}
+
 median() {
 	[ -e "$data/$workload.$1" ] || {
 		echo -
@@ -130,31 +214,120 @@ median() {
 	sort -n "$data/$workload.$1" | awk '{ all[NR] = $1 } END { printf "%.3f", all[int((NR + 1) / 2)] }'
 }
 
-print_row() {
+# ratio A B DIGITS [FACTOR]: A / B, or "-" where one of them is none.
+ratio() {
+	awk -v a="$1" -v b="$2" -v digits="$3" -v factor="${4:-1}" 'BEGIN {
+		if (a == "-" || b + 0 == 0)
+			print "-"
+		else
+			printf "%.*f", digits, a / b * factor
+	}'
+}
+
+hooks_format='%-8s %10s %7s %7s %7s %9s %7s %8s %12s %8s %6s %5s %7s\n'
+patch_format='%-8s %10s %7s %7s %10s %14s %6s %7s\n'
+none_format='%-8s %7s %7s %9s\n'
+details_format='%-8s %10s %7s %9s %10s %7s %9s\n'
+
+# shellcheck disable=SC2059 # the formats are above
+hooks_row() {
 	read -r counted recorded dropped <"$data/$workload.events"
-	awk -v title="$workload" -v plain="$(median plain)" -v floor="$(median floor)" \
-		-v own="$(median own)" -v tree="$(median tree)" -v uftrace="$(median uftrace)" \
-		-v lttng="$(median lttng)" -v counted="$counted" -v recorded="$recorded" \
-		-v dropped="$dropped" '
-		function ratio(a, b) { return a == "-" || b + 0 == 0 ? "-" : sprintf("%.2f", a / b) }
-		BEGIN {
-			printf "%-8s %10d %7s %7s %7s %9s %7s %8s %12s %8s %6s %5s %7d\n", title,
-				counted, plain, floor, own, ratio(own, floor), tree, uftrace,
-				ratio(tree, uftrace), lttng, sprintf("%.1f", tree * 1e9 / counted),
-				counted == recorded ? "yes" : "no", dropped
-		}'
+	exact=no
+	[ "$counted" != "$recorded" ] || exact=yes
+	tree=$(median hooks)
+	printf "$hooks_format" "$workload" "$counted" "$(median plain)" "$(median floor)" \
+		"$(median hooks-own)" "$(ratio "$(median hooks-own)" "$(median floor)" 2)" "$tree" \
+		"$(median uftrace)" "$(ratio "$tree" "$(median uftrace)" 2)" "$(median lttng)" \
+		"$(ratio "$tree" "$counted" 1 1e9)" "$exact" "$dropped"
+}
+
+# shellcheck disable=SC2059
+patch_row() {
+	read -r recorded dropped <"$data/$workload.patch-events"
+	tree=$(median patch)
+	printf "$patch_format" "$workload" "$recorded" "$(median patch-own)" "$tree" \
+		"$(median uftrace-P)" "$(ratio "$tree" "$(median uftrace-P)" 2)" \
+		"$(ratio "$tree" "$recorded" 1 1e9)" "$dropped"
+}
+
+# shellcheck disable=SC2059
+none_row() {
+	printf "$none_format" "$workload" "$(median bare)" "$(median none-own)" \
+		"$(ratio "$(median none-own)" "$(median bare)" 3)"
+}
+
+# shellcheck disable=SC2059
+details_row() {
+	read -r hooks dropped <"$data/$workload.hooks-details-events"
+	read -r patch dropped <"$data/$workload.patch-details-events"
+	printf "$details_format" "$workload" "$hooks" "$(median hooks-details)" \
+		"$(ratio "$(median hooks-details)" "$hooks" 1 1e9)" "$patch" \
+		"$(median patch-details)" "$(ratio "$(median patch-details)" "$patch" 1 1e9)"
+}
+
+# Many events, from the start of the program to the finished session; and how long as many zeros
+# take, which is the disk's part in it. A million events take 32 MB, and 3750 rounds of mt.
+print_sustained() {
+	need=$((sustained * 32))
+	free=$(df -Pk "$data" | awk 'NR == 2 { print int($4 / 1000) }')
+	if [ "$free" -lt $((need + need / 2)) ]; then
+		echo "sustained: left out, it takes $need MB of disk and only $free MB are free"
+		return 0
+	fi
+	begin=$(date +%s.%N)
+	dd if=/dev/zero of="$data/zeros" bs=1000000 count="$need" 2>/dev/null
+	middle=$(date +%s.%N)
+	rm "$data/zeros"
+	start=$(date +%s.%N)
+	record -- "$programs/hooks/mt" $((sustained * 3750)) 4
+	end=$(date +%s.%N)
+	rm -rf "$session"
+	seconds=$(awk -v start="$start" -v end="$end" 'BEGIN { printf "%.2f", end - start }')
+	zeros=$(awk -v begin="$begin" -v middle="$middle" 'BEGIN { printf "%.2f", middle - begin }')
+	echo "sustained: mt with 4 threads, seconds as the clock shows them; goals: 10 M events/s for 20 s,"
+	echo "none dropped; dd is the time that dd takes to write as many bytes"
+	printf '%10s %8s %10s %8s %7s\n' events seconds 'M events/s' dd dropped
+	printf '%10s %8s %10s %8s %7s\n' "$recorded" "$seconds" \
+		"$(ratio "$recorded" "$seconds" 2 1e-6)" "$zeros" "$dropped"
 }
 
 build_programs
-each_workload count_events
+each_workload count_hooks
+each_workload count_others patch patch
+each_short_workload count_others hooks-details hooks
+each_short_workload count_others patch-details patch
 round=0
 while [ "$round" -lt "$rounds" ]; do
 	round=$((round + 1))
 	echo "round $round of $rounds" >&2
-	each_workload one_round
+	each_workload run_hooks
+	each_workload run_patch
+	each_long_workload run_none
+	each_short_workload run_details
 done
-echo "recording: CPU seconds, medians of $rounds rounds; goals: own/floor at most 1.30,"
+
+echo "recording with hooks: CPU seconds, medians of $rounds rounds; goals: own/floor at most 1.30,"
 echo "tree/uftrace at most 0.35, every event there; ns is for an event, of the whole tree"
-printf '%-8s %10s %7s %7s %7s %9s %7s %8s %12s %8s %6s %5s %7s\n' program events plain floor own \
-	own/floor tree uftrace tree/uftrace lttng ns exact dropped
-each_workload print_row
+# shellcheck disable=SC2059
+printf "$hooks_format" program events plain floor own own/floor tree uftrace tree/uftrace lttng ns \
+	exact dropped
+each_workload hooks_row
+echo
+echo "patchable entries, all functions selected; goal: tree/uftrace-P at most 0.50"
+# shellcheck disable=SC2059
+printf "$patch_format" program events own tree uftrace-P tree/uftrace-P ns dropped
+each_workload patch_row
+echo
+echo "patchable entries, no function selected; goal: none/bare at most 1.03"
+# shellcheck disable=SC2059
+printf "$none_format" program bare none none/bare
+each_long_workload none_row
+echo
+echo "details of every event and 64 bytes of stack; goal: at most 60 ns for an event, whole tree"
+# shellcheck disable=SC2059
+printf "$details_format" program events hooks 'hooks ns' events patch 'patch ns'
+each_short_workload details_row
+if [ "$sustained" != 0 ]; then
+	echo
+	print_sustained
+fi

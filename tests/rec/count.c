@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 
 #define QUIET __attribute__((no_instrument_function))
 
-enum { ROWS = 1024, PATH = 232, CACHE = 4096 };
+enum { ROWS = 4096, PATH = 232, CACHE = 16384 };
 
 struct row {
 	uint64_t address; /* in its file; 0: the row is free */
@@ -31,15 +32,17 @@ struct table {
 
 static struct table *table;
 
-/* Which row an address in memory has; emptied when a library goes. */
-static struct {
-	void *function;
-	struct row *row;
+/*
+ * Which row an address in memory has. A place is taken once, and never by another function until
+ * all are emptied because a library goes.
+ */
+static struct place {
+	void *_Atomic function;
+	struct row *_Atomic row;
 } cache[CACHE];
 
 void __cyg_profile_func_enter(void *function, void *site) QUIET;
 void __cyg_profile_func_exit(void *function, void *site) QUIET;
-int dlclose(void *library) QUIET;
 
 __attribute__((constructor)) QUIET static void start(void)
 {
@@ -61,7 +64,8 @@ QUIET static struct row *find_in_table(uint64_t address, const char *path)
 	while (__atomic_exchange_n(&table->lock, 1, __ATOMIC_ACQUIRE))
 		usleep(10);
 	while (row->address && (row->address != address || strncmp(row->path, path, PATH - 1)))
-		row++;
+		if (++row == table->rows + ROWS)
+			abort();
 	if (!row->address) {
 		memccpy(row->path, path, 0, PATH - 1);
 		row->address = address;
@@ -70,17 +74,14 @@ QUIET static struct row *find_in_table(uint64_t address, const char *path)
 	return row;
 }
 
-QUIET static struct row *find(void *function)
+QUIET static struct row *look_up(void *function)
 {
-	size_t place = ((uintptr_t)function >> 4) % CACHE;
 	struct link_map *map;
 	Dl_info info;
 	char self[PATH];
 	const char *path;
 	ssize_t size;
 
-	if (cache[place].function == function)
-		return cache[place].row;
 	if (!table)
 		start();
 	if (!dladdr1(function, &info, (void **)&map, RTLD_DL_LINKMAP))
@@ -91,19 +92,40 @@ QUIET static struct row *find(void *function)
 		self[size > 0 ? size : 0] = 0;
 		path = self;
 	}
-	cache[place].row = find_in_table((uintptr_t)function - map->l_addr, path);
-	cache[place].function = function;
-	return cache[place].row;
+	return find_in_table((uintptr_t)function - map->l_addr, path);
 }
 
-int dlclose(void *library)
+QUIET static struct row *find(void *function)
+{
+	size_t number = ((uintptr_t)function >> 4) % CACHE;
+
+	for (size_t tries = 0; tries < CACHE; tries++, number = (number + 1) % CACHE) {
+		struct place *place = &cache[number];
+		void *owner = place->function;
+		struct row *row = place->row;
+
+		if (owner == function && row)
+			return row;
+		if (owner && owner != function)
+			continue;
+		row = look_up(function);
+		if (!owner && !atomic_compare_exchange_strong(&place->function, &owner, function) &&
+		    owner != function)
+			continue;
+		place->row = row;
+		return row;
+	}
+	abort();
+}
+
+QUIET int dlclose(void *handle)
 {
 	static int (*real)(void *);
 	int result;
 
 	if (!real)
 		*(void **)&real = dlsym(RTLD_NEXT, "dlclose");
-	result = real(library);
+	result = real(handle);
 	memset(cache, 0, sizeof(cache));
 	return result;
 }

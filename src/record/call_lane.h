@@ -58,6 +58,13 @@ struct call_lane {
 	bool waiting;	    /* in calls->waiting */
 };
 
+/* Ids of functions met lately. */
+#define CACHED_IDS 512
+
+struct cached_id {
+	uint64_t function, id;
+};
+
 /* A place in the code where an inlined function calls its hook. */
 #define INLINED_PLACES 256
 
@@ -81,6 +88,8 @@ struct calls {
 	SONDE_VEC(struct call_lane *) lanes;
 	SONDE_VEC(struct call_lane *) waiting; /* lanes with events to hand out, beside `current` */
 	uint64_t inlined[INLINED_PLACES];
+	struct cached_id ids[CACHED_IDS];
+	uint64_t map_changes; /* those of the map when the ids were looked up */
 };
 
 /* A unit, as far as it was looked into. */

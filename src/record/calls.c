@@ -11,6 +11,7 @@
  */
 #include "record/calls.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,86 +60,140 @@ struct lap {
 	uint64_t until;
 };
 
+/* The words of an event in memory: time, function, thread and kind, depth and detail. */
+_Static_assert(sizeof(struct atf_index_event) == 32 &&
+		       offsetof(struct atf_index_event, function_id) == 8 &&
+		       offsetof(struct atf_index_event, thread_id) == 16 &&
+		       offsetof(struct atf_index_event, event_kind) == 20 &&
+		       offsetof(struct atf_index_event, call_depth) == 24 &&
+		       offsetof(struct atf_index_event, detail_seq) == 28,
+	       "events are written as four words");
+
+static uint64_t pair(uint32_t low, uint32_t high)
+{
+	return (uint64_t)high << 32 | low;
+}
+
+/* The function_id of a function, from the cache where it can be. 0: memory is out. */
+static inline uint64_t find_id(struct calls *calls, uint64_t function, uint64_t ticks)
+{
+	struct cached_id *cached = &calls->ids[function / 16 % CACHED_IDS];
+
+	if (UNLIKELY(cached->function != function)) {
+		cached->id = load_map_function(calls->map, function, ticks);
+		cached->function = cached->id ? function : 0;
+	}
+	return cached->id;
+}
+
+/* Whether the cache is good for units from this time on. */
+static bool cache_holds(struct calls *calls, uint64_t ticks)
+{
+	if (calls->map_changes != calls->map->changes) {
+		memset(calls->ids, 0, sizeof(calls->ids));
+		calls->map_changes = calls->map->changes;
+	}
+	return ticks >= calls->map->settled;
+}
+
 /*
- * Converts units up to the first that is not plain, is not of the lap, or that fills the lane's
- * events or open calls, and returns it.
+ * Converts units of one way to record, up to the first that is not plain, that is not to be taken,
+ * or that fills the lane's events or open calls, and returns it. Everything else takes the long
+ * way; here is nothing but what nearly all units need, in as few instructions as can be.
  */
-static const struct shared_unit *convert_plain(struct calls *calls, const struct shared_unit *unit,
-					       const struct shared_unit *end, struct lap lap)
+static inline __attribute__((always_inline)) const struct shared_unit *
+convert_run(struct calls *calls, const struct shared_unit *unit, const struct shared_unit *end,
+	    struct lap lap, const bool patched)
 {
 	struct call_lane *lane = calls->current;
-	const struct record_clock clock = *calls->clock;
+	const uint64_t base_ticks = calls->clock->base_ticks, base_ns = calls->clock->base_ns;
+	const uint64_t multiplier = calls->clock->multiplier;
+	const uint64_t far = lap.until - base_ticks < UINT32_MAX ? lap.until - base_ticks :
+								   UINT32_MAX;
 	const uint64_t low = calls->window_low + 1, size = calls->window_size;
-	const uint32_t flags = calls->gaps & CALL_GAPS;
+	const uint64_t lap_bits = word_of(unit) >> UNIT_LAP_SHIFT & 0xff;
+	const uint64_t in = (patched ? UNIT_ENTRY : UNIT_CALL) << 8 | lap_bits;
+	const uint64_t out = (patched ? UNIT_EXIT : UNIT_RETURN) << 8 | lap_bits;
+	const uint64_t call = pair(lane->thread_id, ATF_KIND_CALL);
+	const uint64_t leave = pair(lane->thread_id, ATF_KIND_RETURN);
+	const uint32_t flags = (calls->gaps & CALL_GAPS) | (patched ? CALL_PATCHED : 0);
+	const struct open_call *limit = lane->open + lane->capacity;
+	const struct open_call *mark = lane->open + lane->mark;
 	struct open_call *top = lane->open + lane->depth;
-	const struct open_call *limit = lane->open + lane->capacity,
-			       *mark = lane->open + lane->mark;
-	struct atf_index_event *event = lane->events + lane->event_count;
-	struct atf_index_event *first = event;
-	size_t room = lane->event_capacity - lane->event_count;
-	uint32_t depth = (uint32_t)lane->depth, thread_id = lane->thread_id;
+	uint64_t *event = (uint64_t *)(lane->events + lane->event_count), *first = event;
+	uint64_t depth = pair((uint32_t)lane->depth, ATF_NO_LINK);
 	uint64_t last_ns = calls->last_ns, call_count = 0;
+	size_t room = lane->event_capacity - lane->event_count;
 
 	if ((size_t)(end - unit) > room)
 		end = unit + room; /* each makes one event */
 	for (; unit < end; unit++) {
 		uint64_t word = word_of(unit), function = word & UNIT_FUNCTION_MASK;
-		uint32_t kind = (uint32_t)(word >> UNIT_KIND_SHIFT);
-		uint64_t stack = unit->stack, ns = record_clock_ns(&clock, unit->time);
+		uint64_t stack = unit->stack, ticks = unit->time - base_ticks, ns;
 
-		if (UNLIKELY(((word ^ lap.bits) & lap.mask) || unit->time > lap.until ||
-			     stack - low >= size))
+		if (UNLIKELY(ticks > far || stack - low >= size))
 			break;
+		ns = base_ns + (ticks * multiplier >> 32);
 		if (ns < last_ns)
 			ns = last_ns;
-		if (kind == UNIT_CALL || kind == UNIT_ENTRY) {
+		if (word >> UNIT_LAP_SHIFT == in) {
 			uint64_t id;
 
 			if (UNLIKELY(stack >= top->stack) &&
-			    (kind != UNIT_CALL || stack > top->stack ||
+			    (patched || stack > top->stack ||
 			     !fits_inlined(calls, top, unit->place)))
 				break;
-			if (UNLIKELY(top == limit))
-				break;
-			id = load_map_function(calls->map, function, unit->time);
-			if (UNLIKELY(!id))
+			id = find_id(calls, function, unit->time);
+			if (UNLIKELY(top == limit || !id))
 				break;
 			top++;
 			top->stack = stack;
 			top->place = unit->place;
 			top->function = function;
 			top->function_id = id;
-			top->time_ns = ns;
-			top->flags = flags | (kind == UNIT_ENTRY ? CALL_PATCHED : 0);
-			event->function_id = id;
-			event->event_kind = ATF_KIND_CALL;
-			event->call_depth = ++depth;
+			top->flags = flags;
+			event[1] = id;
+			event[2] = call;
+			event[3] = ++depth;
 			call_count++;
 		} else {
-			bool fits = kind == UNIT_RETURN ?
-					    top->function == function && top[-1].stack >= stack :
-					    kind == UNIT_EXIT && top->stack == stack &&
-						    top[-1].stack != stack;
+			bool fits = patched ? top->stack == stack && top[-1].stack != stack :
+					      top->function == function && top[-1].stack >= stack;
 
-			if (UNLIKELY(!fits || top <= mark))
+			if (UNLIKELY(word >> UNIT_LAP_SHIFT != out || !fits || top <= mark))
 				break;
-			event->function_id = top->function_id;
-			event->event_kind = ATF_KIND_RETURN;
-			event->call_depth = depth--;
+			event[1] = top->function_id;
+			event[2] = leave;
+			event[3] = depth--;
 			top--;
 		}
-		event->timestamp_ns = last_ns = ns;
-		event->thread_id = thread_id;
-		event->detail_seq = ATF_NO_LINK;
-		event++;
+		event[0] = last_ns = ns;
+		event += 4;
 	}
-	lane->depth = depth;
-	lane->event_count = (size_t)(event - lane->events);
+	lane->depth = (uint32_t)depth;
+	lane->event_count += (size_t)(event - first) / 4;
 	calls->last_ns = last_ns;
 	if (event > first)
 		calls->last_ticks = unit[-1].time;
 	calls->counts.calls += call_count;
-	calls->counts.returns += (uint64_t)(event - first) - call_count;
+	calls->counts.returns += (uint64_t)(event - first) / 4 - call_count;
+	return unit;
+}
+
+/* The plain units at the start of some, if there are any. */
+static const struct shared_unit *convert_plain(struct calls *calls, const struct shared_unit *unit,
+					       const struct shared_unit *end, struct lap lap)
+{
+	uint64_t word = word_of(unit);
+	uint32_t kind = (uint32_t)(word >> UNIT_KIND_SHIFT);
+
+	if (((word ^ lap.bits) & lap.mask) || calls->clock->multiplier > RECORD_CLOCK_NEAR ||
+	    !cache_holds(calls, unit->time))
+		return unit;
+	if (kind == UNIT_CALL || kind == UNIT_RETURN)
+		return convert_run(calls, unit, end, lap, false);
+	if (kind == UNIT_ENTRY || kind == UNIT_EXIT)
+		return convert_run(calls, unit, end, lap, true);
 	return unit;
 }
 

@@ -40,6 +40,9 @@ void record_clock_update(struct record_clock *clock);
 /* What update() does with an anchor: the line goes through it from now on. */
 void record_clock_anchor(struct record_clock *clock, const struct record_anchor *anchor);
 
+/* The multiplier of a tick of one nanosecond. */
+#define RECORD_CLOCK_NEAR (UINT64_C(1) << 32)
+
 /* For moments far from the last anchors. */
 uint64_t record_clock_far_ns(const struct record_clock *clock, uint64_t ticks);
 
@@ -47,8 +50,8 @@ static inline uint64_t record_clock_ns(const struct record_clock *clock, uint64_
 {
 	uint64_t distance = ticks - clock->base_ticks;
 
-	/* within seconds, where a tick is less than a nanosecond, 64 bits will do */
-	if (__builtin_expect(distance >> 32 || clock->multiplier >> 32, 0))
+	/* within seconds, where a tick is a nanosecond or less, 64 bits will do */
+	if (__builtin_expect(distance >> 32 || clock->multiplier > RECORD_CLOCK_NEAR, 0))
 		return record_clock_far_ns(clock, ticks);
 	return clock->base_ns + (distance * clock->multiplier >> 32);
 }

@@ -226,6 +226,9 @@ static enum sonde_status apply_load(struct load_map *map, const struct shared_mo
 enum sonde_status load_map_apply(struct load_map *map, const struct shared_module *entry,
 				 struct sonde_error *err)
 {
+	map->changes++;
+	if (entry->time > map->settled)
+		map->settled = entry->time;
 	if (entry->loaded)
 		return apply_load(map, entry, err);
 	for (size_t i = map->count; i-- > 0;)
@@ -279,6 +282,7 @@ static struct load_map_module *find_in_proc(struct load_map *map, uint64_t addre
 	module->base = base;
 	module->loaded = ticks;
 	module->found = true;
+	map->changes++;
 	if (add_module(map, module))
 		return module;
 	module_free(module);

@@ -32,6 +32,8 @@ struct load_map {
 	struct load_map_module *recent; /* where the last address was found */
 	struct load_map_module *before; /* the recent one before that */
 	uint32_t pid;
+	uint64_t changes;	/* how often modules came or went */
+	uint64_t settled;	/* ticks of the last of that */
 	uint64_t unknown_count; /* addresses in no module, numbered in the order they were met */
 	struct load_map_module *unknown;
 	void *unknown_ids; /* struct sonde_key_map: address -> number */

@@ -254,7 +254,7 @@ static enum sonde_status write_details(struct session *session, struct flight_bl
 		status = atf_recorder_detail(writer, &detail, &event->detail_seq, err);
 		if (status < 0)
 			return status;
-		atomic_fetch_add_explicit(&session->details, 1, memory_order_relaxed);
+		session_count_detail(session);
 	}
 	return SONDE_OK;
 }

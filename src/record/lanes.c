@@ -203,7 +203,7 @@ static enum sonde_status take_detail(void *context, uint32_t number, const struc
 		*detail_seq = ATF_NO_LINK;
 		return lose(session, 0, err);
 	}
-	atomic_fetch_add_explicit(&session->details, 1, memory_order_relaxed);
+	session_count_detail(session);
 	return SONDE_OK;
 }
 

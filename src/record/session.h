@@ -176,4 +176,12 @@ enum shared_mode session_mode(const struct record_options *options, enum shared_
 
 void session_release(struct session *session);
 
+/* Only the thread that reads the rings writes this, so it need not be locked. */
+static inline void session_count_detail(struct session *session)
+{
+	uint64_t count = atomic_load_explicit(&session->details, memory_order_relaxed);
+
+	atomic_store_explicit(&session->details, count + 1, memory_order_relaxed);
+}
+
 #endif

@@ -14,12 +14,13 @@
 #include "formats/atf/atf_recorder_private.h"
 
 /*
- * A disk that is slower than this (in MB a second, over so many bytes) and keeps the recorder
- * waiting: from then on everything goes through the page cache, which takes bursts faster than any
- * disk, so that the program does not wait for it.
+ * Where a disk is slower than this (in MB a second, over so many bytes) and keeps the recorder
+ * waiting, so much goes through the page cache, which takes bursts faster than any disk. Not more:
+ * the kernel then makes us wait until it is on the disk, which takes longer than direct writes.
  */
 #define SLOW_RATE 300
 #define SLOW_WINDOW ((uint64_t)64 << 20)
+#define PLAIN_BURST ((uint64_t)512 << 20)
 
 static uint64_t now_ns(void)
 {
@@ -71,7 +72,11 @@ static int write_stage(struct staging *staging, struct stage *stage)
 	uint64_t to = stage->end / STAGE_ALIGNMENT * STAGE_ALIGNMENT;
 	int error = 0;
 
-	if (from < to && !atomic_load(&staging->off)) {
+	if (staging->plain_bytes) {
+		uint64_t size = stage->end - stage->start;
+
+		staging->plain_bytes -= size < staging->plain_bytes ? size : staging->plain_bytes;
+	} else if (from < to && !atomic_load(&staging->off)) {
 		error = write_up_to(stage, from);
 		if (!error)
 			write_directly(staging, stage, to);
@@ -85,7 +90,7 @@ static void judge_speed(struct staging *staging)
 	if (staging->window_bytes < SLOW_WINDOW)
 		return;
 	if (staging->waited && staging->window_bytes * 1000 / SLOW_RATE < staging->window_ns)
-		atomic_store(&staging->off, true);
+		staging->plain_bytes = PLAIN_BURST;
 	staging->waited = false;
 	staging->window_bytes = staging->window_ns = 0;
 }

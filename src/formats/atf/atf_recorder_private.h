@@ -82,6 +82,7 @@ struct staging {
 	/* how fast it went lately: the writing thread's, apart from `waited` */
 	bool waited;
 	uint64_t window_bytes, window_ns;
+	uint64_t plain_bytes; /* to go through the page cache before the disk is tried again */
 };
 
 /* index.atf or detail.atf of the present part of a thread. */

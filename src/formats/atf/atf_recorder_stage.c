@@ -58,13 +58,15 @@ static bool map_stage(struct staging *staging, struct stage *stage)
 	return true;
 }
 
-/* Under the lock. */
+/* Under the lock. Two for each file: one is filled while the other is written; and two over. */
 static struct stage *find_free(struct staging *staging)
 {
+	size_t most = 2 + 2 * staging->owner_count;
+
 	for (size_t i = 0; i < staging->count; i++)
 		if (staging->stages[i].state == STAGE_FREE)
 			return &staging->stages[i];
-	if (staging->count == staging->limit ||
+	if (staging->count >= most || staging->count == staging->limit ||
 	    !map_stage(staging, &staging->stages[staging->count]))
 		return NULL;
 	return &staging->stages[staging->count++];
@@ -161,10 +163,10 @@ static void begin_stage(struct recorder_file *file)
 	}
 	if (!open_io(file))
 		return;
-	if (take_stage(file, false)) {
-		staging->owner_count++;
+	staging->owner_count++;
+	if (take_stage(file, false))
 		return;
-	}
+	staging->owner_count--;
 	close(file->io_fd);
 	file->io_fd = -1;
 }

@@ -226,8 +226,7 @@ static void tell_dropped(struct cli *cli, const struct record_options *options,
 			 const struct record_result *result)
 {
 	static const char *const how[] = {
-		[ON_FULL_WAIT] = " cut off inside the recorder: the thread was cancelled, or left "
-				 "a signal handler by longjmp",
+		[ON_FULL_WAIT] = " cut off: threads were cancelled inside the recorder",
 		[ON_FULL_DROP] = " dropped: the rings of threads were full",
 		[ON_FULL_OVERWRITE] = " overwritten: the rings of threads were full",
 	};

@@ -52,7 +52,7 @@ LIBRARY_HEADERS = [header for header in HEADERS if header not in RUNTIME_HEADERS
 RUNTIME_HOOKS = {"__cyg_profile_func_enter", "__cyg_profile_func_exit"}
 RUNTIME_WRAPPED = {
     "__cxa_begin_catch", "__cxa_rethrow", "__cxa_throw", "__longjmp_chk", "_Unwind_Backtrace",
-    "_longjmp", "backtrace", "dlclose", "dlmopen", "dlopen", "fork", "longjmp", "pthread_create",
+    "_longjmp", "backtrace", "dlclose", "dlmopen", "dlopen", "dlsym", "fork", "longjmp", "pthread_create",
     "pthread_exit", "setcontext", "sigaltstack", "siglongjmp", "swapcontext",
 }
 

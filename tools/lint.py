@@ -101,7 +101,7 @@ def compile_commands():
     commands = json.loads((BUILD / "compile_commands.json").read_text())
     files = {os.path.relpath(os.path.join(entry["directory"], entry["file"]), ROOT)
              for entry in commands}
-    return sorted(name for name in files if not name.startswith(".."))
+    return sorted(name for name in files if name.endswith(".c") and not name.startswith(".."))
 
 
 def check_tidy():

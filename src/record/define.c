@@ -213,7 +213,7 @@ static void define_track(struct definer *definer, const struct lane *lane)
 		.event_count = lane->written,
 	};
 	struct sonde_buffer name = { 0 };
-	uint32_t id;
+	uint32_t id = SONDE_NONE;
 
 	sonde_buffer_put_text(&name, lane->name);
 	if (lane->number)

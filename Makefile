@@ -43,7 +43,7 @@ lint:
 	@tools/lint.py
 
 bench:
-	@tools/setup.sh build bench
+	@tools/setup.sh build test bench
 	@[ -e $(BUILD)-bench/build.ninja ] || meson setup $(BUILD)-bench -Dtests=disabled >/dev/null
 	@bench/run.sh $(BUILD)-bench
 

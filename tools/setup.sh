@@ -86,14 +86,14 @@ list_missing() {
 	need test bash 'checks its completion' has bash
 	need test zsh 'checks its completion' has zsh
 	need test fish 'checks its completion' has fish
+	need test dpkg-dev 'unpacks the sources of programs to record' has dpkg-source
+	need test tcl 'puts sqlite together from its sources' has tclsh
 	need lint clang-format-14 'checks the formatting' clang_tool_is_settled clang-format
 	need lint clang-tidy-14 'static analysis' clang_tool_is_settled clang-tidy
 	need lint cppcheck 'static analysis' has cppcheck
 	need lint shellcheck 'checks shell scripts' has shellcheck
 	need bench valgrind 'counts instructions' has valgrind
 	need bench uftrace 'the recorder that ours is compared with' has uftrace
-	need bench dpkg-dev 'unpacks the sources of programs to record' has dpkg-source
-	need bench tcl 'puts sqlite together from its sources' has tclsh
 }
 
 as_root() {

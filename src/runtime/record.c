@@ -182,11 +182,18 @@ static size_t stack_bytes(uint64_t from)
 {
 	const struct shared_ring *ring = rt_thread.ring;
 	size_t size = rt_control->stack_bytes, left = PAGE - from % PAGE;
+	uint64_t low, high;
 
 	if (size > STACK_BYTES_MAX)
 		size = STACK_BYTES_MAX;
-	if (rt_thread.room && from >= ring->stack_low && from < ring->stack_high)
-		left = ring->stack_high - from;
+	if (rt_thread.room) {
+		low = ring->stack_low;
+		high = ring->stack_high;
+	} else {
+		rt_stack_bounds(&low, &high); /* the first event of a thread takes the ring */
+	}
+	if (from >= low && from < high)
+		left = high - from;
 	return size < left ? size : left;
 }
 

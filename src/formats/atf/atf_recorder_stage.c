@@ -193,12 +193,14 @@ enum sonde_status recorder_stage_room(struct recorder_file *file, size_t needed,
 				      struct sonde_error *err)
 {
 	struct staging *staging = &file->thread->recorder->staging;
+	size_t fresh = staging->size - file->size % STAGE_ALIGNMENT; /* room in another stage */
 	enum sonde_status status = SONDE_OK;
 
 	if (file->stage && file->stage->base + staging->size - file->stage->end < needed)
-		status = next_stage(file, err);
-	else if (!file->stage && !atomic_load_explicit(&staging->off, memory_order_relaxed) &&
-		 wants_stage(file))
+		status = fresh < needed ? recorder_unstage(file->thread, err) :
+					  next_stage(file, err);
+	else if (!file->stage && fresh >= needed &&
+		 !atomic_load_explicit(&staging->off, memory_order_relaxed) && wants_stage(file))
 		begin_stage(file);
 	*room = file->stage ? file->stage->base + staging->size - file->stage->end : 0;
 	return status;

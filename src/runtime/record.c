@@ -10,8 +10,6 @@
 #include "runtime/system.h"
 
 #define UNIT sizeof(struct shared_unit)
-#define STACK_BYTES_MAX 256u
-#define PAGE 4096u
 
 uint64_t rt_clock(void)
 {
@@ -177,26 +175,6 @@ void rt_record_bytes(enum unit_kind kind, uint64_t code, const void *bytes, size
 	end_detail(&taken, kind, 0, 0, code);
 }
 
-/* How many bytes of stack can be read from here without leaving it. */
-static size_t stack_bytes(uint64_t from)
-{
-	const struct shared_ring *ring = rt_thread.ring;
-	size_t size = rt_control->stack_bytes, left = PAGE - from % PAGE;
-	uint64_t low, high;
-
-	if (size > STACK_BYTES_MAX)
-		size = STACK_BYTES_MAX;
-	if (rt_thread.room) {
-		low = ring->stack_low;
-		high = ring->stack_high;
-	} else {
-		rt_stack_bounds(&low, &high); /* the first event of a thread takes the ring */
-	}
-	if (from >= low && from < high)
-		left = high - from;
-	return size < left ? size : left;
-}
-
 void rt_pause(bool paused)
 {
 	uint32_t state = paused ? RT_PAUSED : RT_RESUMED;
@@ -283,7 +261,7 @@ void rt_record(enum unit_kind kind, uint64_t function, uint64_t stack, uint64_t 
 		return;
 	}
 	from = detail->stack_pointer;
-	copy = begin_detail(&taken, (const void *)from, stack_bytes(from));
+	copy = begin_detail(&taken, (const void *)from, rt_stack_readable(from));
 	if (!copy)
 		return;
 	copy_detail(copy, detail);
@@ -320,7 +298,7 @@ void rt_hook(enum unit_kind kind, uint64_t function, uint64_t stack, uint64_t co
 		write_unit(kind, function, stack, code);
 		return;
 	}
-	detail = begin_detail(&taken, (const void *)stack, stack_bytes(stack));
+	detail = begin_detail(&taken, (const void *)stack, rt_stack_readable(stack));
 	if (!detail)
 		return;
 	fill_detail(detail, stack, frame, site);

@@ -74,21 +74,6 @@ static inline bool return_keep(uint64_t slot, uint64_t original, uint64_t functi
 	return true;
 }
 
-#define STACK_BYTES_MAX 256u
-
-/* How many of `wanted` bytes above an address of the stack can be read. */
-static uint32_t stack_readable(uint64_t from, uint32_t wanted)
-{
-	const struct shared_ring *ring = rt_thread.ring;
-	uint64_t end = (from | 4095) + 1;
-
-	if (wanted > STACK_BYTES_MAX)
-		wanted = STACK_BYTES_MAX;
-	if (rt_thread.room && from >= ring->stack_low && from < ring->stack_high)
-		end = ring->stack_high;
-	return end - from < wanted ? (uint32_t)(end - from) : wanted;
-}
-
 static void detail_fill(struct shared_detail *detail, const struct rt_frame *frame, bool entry,
 			uint64_t original)
 {
@@ -134,7 +119,7 @@ static void record_detail(enum unit_kind kind, uint64_t function, const struct r
 			  uint64_t original)
 {
 	uint64_t from = (uint64_t)&frame->return_address + (kind == UNIT_EXIT ? 8 : 0);
-	uint32_t stack_size = stack_readable(from, rt_control->stack_bytes);
+	uint32_t stack_size = (uint32_t)rt_stack_readable(from);
 	uint32_t units = 1 + (uint32_t)(sizeof(struct shared_detail) + stack_size + 31) / 32;
 	size_t size = units * sizeof(struct shared_unit);
 	struct shared_detail *detail;

@@ -240,6 +240,8 @@ RT_HIDDEN void rt_load_forked(void);
 
 /* stack.c: [low, high) of the calling thread's stack, as far as it can be told. */
 RT_HIDDEN void rt_stack_bounds(uint64_t *low, uint64_t *high);
+/* How many of the bytes wanted above an address of the stack can be read without leaving it. */
+RT_HIDDEN size_t rt_stack_readable(uint64_t from);
 RT_HIDDEN void rt_stack_remember_main(void);
 RT_HIDDEN extern _Atomic uint64_t rt_stack_size;
 

@@ -14,6 +14,8 @@
 
 #define UNLIMITED_SIZE (UINT64_C(1) << 30) /* what we take an unlimited main stack for */
 #define THREAD_SIZE (UINT64_C(8) << 20)
+#define STACK_BYTES_MAX 256u
+#define PAGE 4096u
 
 extern void *__libc_stack_end;
 
@@ -59,4 +61,22 @@ void rt_stack_bounds(uint64_t *low, uint64_t *high)
 		size = rt_stack_size ? rt_stack_size : THREAD_SIZE;
 	}
 	*low = *high > size ? *high - size : 0;
+}
+
+size_t rt_stack_readable(uint64_t from)
+{
+	size_t size = rt_control->stack_bytes, left = PAGE - from % PAGE;
+	uint64_t low, high;
+
+	if (size > STACK_BYTES_MAX)
+		size = STACK_BYTES_MAX;
+	if (rt_thread.room) {
+		low = rt_thread.ring->stack_low;
+		high = rt_thread.ring->stack_high;
+	} else {
+		rt_stack_bounds(&low, &high); /* the first event of a thread takes the ring */
+	}
+	if (from >= low && from < high)
+		left = high - from;
+	return size < left ? size : left;
 }

@@ -468,12 +468,12 @@ static void test_places(void **state)
 	atf_recorder_free(recorder);
 	assert_int_not_equal(access(session.path, F_OK), 0);
 	/* other things are not */
-	snprintf(command, sizeof(command), "mkdir -p %s/home/letters %s/empty; : >%s/file", scratch,
-		 scratch, scratch);
+	snprintf(command, sizeof(command), "mkdir -p %s/papers/letters %s/empty; : >%s/file",
+		 scratch, scratch, scratch);
 	assert_int_equal(system(command), 0);
-	assert_int_equal(atf_recorder_create(scratch_path("home"), true, &recorder, &err),
+	assert_int_equal(atf_recorder_create(scratch_path("papers"), true, &recorder, &err),
 			 SONDE_ARGUMENT);
-	assert_int_equal(access(scratch_path("home/letters"), F_OK), 0);
+	assert_int_equal(access(scratch_path("papers/letters"), F_OK), 0);
 	assert_int_equal(atf_recorder_create(scratch_path("file"), true, &recorder, &err),
 			 SONDE_ARGUMENT);
 	assert_int_equal(atf_recorder_create(scratch_path("no/such"), false, &recorder, &err),

@@ -4,9 +4,9 @@
 
 #include <signal.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "cli/human.h"
 
 #define SHOW_AFTER_NS UINT64_C(500000000)
@@ -33,14 +33,6 @@ static void handle_signals(void (*handler)(int))
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGHUP, &action, NULL);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * CLI_NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
 static void show(const struct sonde_buffer *line)
@@ -104,7 +96,7 @@ static bool report(void *user, uint64_t done, uint64_t total)
 	struct cli_progress *progress = user;
 
 	if (progress->visible) {
-		uint64_t now = now_ns();
+		uint64_t now = sonde_now_ns(CLOCK_MONOTONIC);
 
 		if (now - progress->start_ns >= SHOW_AFTER_NS &&
 		    now - progress->drawn_ns >= REDRAW_NS)
@@ -121,7 +113,7 @@ void cli_progress_begin(struct cli *cli, struct cli_progress *progress, const ch
 		.what = what,
 		.unit = unit,
 		.visible = !cli->common.quiet && isatty(STDERR_FILENO),
-		.start_ns = now_ns(),
+		.start_ns = sonde_now_ns(CLOCK_MONOTONIC),
 	};
 	handle_signals(on_signal);
 }

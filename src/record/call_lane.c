@@ -43,7 +43,8 @@ void call_lane_free(struct call_lane *lane)
 	free(lane);
 }
 
-enum sonde_status call_lane_grow(struct call_lane *lane, struct sonde_error *err)
+/* Room for one more open call. */
+static enum sonde_status grow(struct call_lane *lane, struct sonde_error *err)
 {
 	struct open_call *open;
 
@@ -193,7 +194,7 @@ enum sonde_status call_lane_write_held(struct calls *calls, struct call_lane *la
 static enum sonde_status push_open(struct call_lane *lane, const struct open_call *open,
 				   struct sonde_error *err)
 {
-	enum sonde_status status = call_lane_grow(lane, err);
+	enum sonde_status status = grow(lane, err);
 
 	if (status < 0)
 		return status;

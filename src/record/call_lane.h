@@ -103,9 +103,6 @@ struct call_unit {
 struct call_lane *call_lane_new(uint32_t number, const struct calls_options *options);
 void call_lane_free(struct call_lane *lane);
 
-/* Room for one more open call. */
-enum sonde_status call_lane_grow(struct call_lane *lane, struct sonde_error *err);
-
 /* Finds out where to put events. To be called where there are none. */
 void call_lane_place(const struct calls *calls, struct call_lane *lane);
 

@@ -9,8 +9,9 @@
 #include <cpuid.h>
 #include <fcntl.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/now.h"
 
 #define CLOCKSOURCE "/sys/devices/system/clocksource/clocksource0/"
 #define NS_PER_S 1000000000u
@@ -19,14 +20,6 @@
 #define UPDATE_NS 100000000u
 #define ANCHOR_TRIES 8
 #define BASE_TICKS (UINT64_C(1) << 31)
-
-static uint64_t read_clock(clockid_t id)
-{
-	struct timespec time;
-
-	clock_gettime(id, &time);
-	return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
-}
 
 static bool tsc_is_invariant(void)
 {
@@ -73,7 +66,7 @@ enum shared_clock record_clock_choose(void)
 uint64_t record_clock_ticks(const struct record_clock *clock)
 {
 	return clock->kind == SHARED_CLOCK_TSC ? __builtin_ia32_rdtsc() :
-						 read_clock(CLOCK_BOOTTIME);
+						 sonde_now_ns(CLOCK_BOOTTIME);
 }
 
 /* Both clocks at one moment: of several tries the one that took the shortest time. */
@@ -84,7 +77,7 @@ static struct record_anchor take_anchor(enum shared_clock kind)
 
 	for (int i = 0; i < ANCHOR_TRIES; i++) {
 		uint64_t before = __builtin_ia32_rdtsc();
-		uint64_t boottime = read_clock(CLOCK_BOOTTIME);
+		uint64_t boottime = sonde_now_ns(CLOCK_BOOTTIME);
 		uint64_t after = __builtin_ia32_rdtsc();
 
 		if (after - before >= best_window)
@@ -92,7 +85,7 @@ static struct record_anchor take_anchor(enum shared_clock kind)
 		best_window = after - before;
 		best.ticks = kind == SHARED_CLOCK_TSC ? before + best_window / 2 : boottime;
 		best.boottime_ns = boottime;
-		best.realtime_ns = read_clock(CLOCK_REALTIME);
+		best.realtime_ns = sonde_now_ns(CLOCK_REALTIME);
 	}
 	return best;
 }
@@ -155,7 +148,7 @@ void record_clock_update(struct record_clock *clock)
 {
 	struct record_anchor anchor;
 
-	if (read_clock(CLOCK_BOOTTIME) - clock->last.boottime_ns < UPDATE_NS)
+	if (sonde_now_ns(CLOCK_BOOTTIME) - clock->last.boottime_ns < UPDATE_NS)
 		return;
 	anchor = take_anchor(clock->kind);
 	record_clock_anchor(clock, &anchor);

@@ -12,6 +12,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "base/now.h"
 #include "record/finish.h"
 #include "record/lanes.h"
 #include "record/names.h"
@@ -32,14 +33,6 @@ enum {
 /* A unit that is missing for so long while its ring is full never comes. The runtime fills such
  * holes itself, much sooner. */
 #define HOLE_NS (3000 * MILLISECOND)
-
-static uint64_t boottime(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 void drain_wake(struct session *session)
 {
@@ -343,14 +336,6 @@ static enum sonde_status read_units(struct session *session, struct recorded_thr
 	return status < 0 || session->failed ? status : calls_flush(thread->calls, err);
 }
 
-static void copy_name(char *target, const char *source)
-{
-	size_t length = strnlen(source, SESSION_NAME_SIZE - 1);
-
-	memcpy(target, source, length);
-	target[length] = '\0';
-}
-
 /* The first thread of a forked process goes on inside the calls of its parent. */
 static enum sonde_status reopen(struct session *session, struct recorded_thread *thread,
 				struct sonde_error *err)
@@ -392,8 +377,8 @@ static enum sonde_status begin_thread(struct session *session, uint32_t number,
 	thread->thread = ring->thread;
 	thread->chunk = ring->first_chunk;
 	thread->progress_ns = session->now_ns;
-	copy_name(thread->name, ring->name);
-	copy_name(thread->first_name, ring->name);
+	session_copy_name(thread->name, ring->name);
+	session_copy_name(thread->first_name, ring->name);
 	lanes_output(thread, &output);
 	status = lanes_add(thread, 0, ring->stack_low, ring->stack_high, err);
 	if (status == SONDE_OK)
@@ -515,7 +500,7 @@ static enum sonde_status end_thread(struct session *session, size_t number, stru
 	enum sonde_status status = SONDE_OK;
 
 	if (strncmp(ring->name, thread->first_name, sizeof(ring->name)))
-		copy_name(thread->name, ring->name);
+		session_copy_name(thread->name, ring->name);
 	if (!session->failed)
 		status = calls_end(thread->calls, left, err);
 	count_thread(session, thread);
@@ -525,7 +510,7 @@ static enum sonde_status end_thread(struct session *session, size_t number, stru
 	if (status == SONDE_OK)
 		status = lanes_end(thread, err);
 	drain_free_thread(thread);
-	process_end_thread(session, process);
+	process->threads--;
 	return status;
 }
 
@@ -575,7 +560,7 @@ static size_t round_once(struct session *session, bool last)
 	enum sonde_status status;
 
 	session->wake = atomic_load(&session->memory.control->wake);
-	session->now_ns = boottime();
+	session->now_ns = sonde_now_ns(CLOCK_BOOTTIME);
 	session->rounds++;
 	session->scan_all |= last;
 	session->last |= last;

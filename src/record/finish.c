@@ -200,5 +200,4 @@ void finish_session(struct session *session)
 	atomic_store(&session->bytes, atf_recorder_bytes(session->recorder));
 	count_result(session);
 	sonde_definitions_free(definitions);
-	session->finished = true;
 }

@@ -175,7 +175,6 @@ enum sonde_status flight_events(struct session *session, struct lane *lane,
 	if (block->last_ns > session->flight.newest_ns)
 		session->flight.newest_ns = block->last_ns;
 	count_bytes(&session->flight, block);
-	atomic_fetch_add_explicit(&session->kept, count, memory_order_relaxed);
 	return SONDE_OK;
 }
 
@@ -306,7 +305,8 @@ static enum sonde_status reopen_quiet(struct session *session, uint64_t from_ns,
 	return SONDE_OK;
 }
 
-enum sonde_status flight_dump(struct session *session, struct sonde_error *err)
+/* Writes what is in memory, now. */
+static enum sonde_status dump(struct session *session, struct sonde_error *err)
 {
 	struct flight *flight = &session->flight;
 	uint64_t from_ns = 0;
@@ -386,7 +386,7 @@ enum sonde_status flight_round(struct session *session, struct sonde_error *err)
 	if (flight->wanted && flight->writing)
 		flight->writing_until_ns = session->now_ns + flight->post_roll_ns;
 	else if (flight->wanted)
-		status = flight_dump(session, err);
+		status = dump(session, err);
 	flight->wanted = false;
 	if (status == SONDE_OK && flight->writing && session->now_ns >= flight->writing_until_ns)
 		status = end_post_roll(session, err);
@@ -420,7 +420,7 @@ enum sonde_status flight_finish(struct session *session, bool crashed, struct so
 					 "written");
 		return SONDE_OK;
 	}
-	return flight_dump(session, err);
+	return dump(session, err);
 }
 
 void flight_release(struct session *session)

@@ -67,9 +67,6 @@ enum sonde_status flight_follow(struct lane *lane, const struct atf_index_event 
 /* Once a round, after all rings were read: dumps, ends a post-roll, drops what is too old. */
 enum sonde_status flight_round(struct session *session, struct sonde_error *err);
 
-/* Writes what is in memory, now. */
-enum sonde_status flight_dump(struct session *session, struct sonde_error *err);
-
 /* The recording ends: dumps where that is due. `crashed`: the program ended by a signal. */
 enum sonde_status flight_finish(struct session *session, bool crashed, struct sonde_error *err);
 

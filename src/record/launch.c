@@ -73,7 +73,10 @@ static enum sonde_status check_file(const char *path, const char *name, struct s
 	if (S_ISDIR(status.st_mode))
 		return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
 				  "%s is a folder, expected a program", name);
-	if (!S_ISREG(status.st_mode) || access(path, X_OK))
+	if (!S_ISREG(status.st_mode))
+		return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
+				  "%s is not a file that could be run", name);
+	if (access(path, X_OK))
 		return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
 				  "%s is not executable; 'chmod +x' makes it so", name);
 	gains = (status.st_mode & S_ISUID && status.st_uid != geteuid()) ||

@@ -224,16 +224,6 @@ static enum sonde_status take_early(struct session *session, struct recorded_pro
 	return status;
 }
 
-static void copy_name(struct recorded_process *process, const struct shared_process *slot)
-{
-	size_t length = strnlen(slot->name, sizeof(slot->name));
-
-	memcpy(process->name, slot->name, length);
-	process->name[length] = '\0';
-	if (!length)
-		names_read(process->pid, process->pid, process->name);
-}
-
 /* The same pid in another slot: the program there was replaced by exec. */
 static void end_replaced(struct session *session, uint32_t pid)
 {
@@ -258,7 +248,9 @@ static struct recorded_process *new_process(struct session *session, uint32_t nu
 	process->number = SONDE_NONE;
 	process->start_ns = record_clock_ns(&session->clock, slot->start_time);
 	process->refused = !session->options->follow && slot->pid != session->child;
-	copy_name(process, slot);
+	session_copy_name(process->name, slot->name);
+	if (!process->name[0])
+		names_read(process->pid, process->pid, process->name);
 	end_replaced(session, slot->pid);
 	process->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)slot->pid, 0);
 	process->alive = process->pidfd >= 0 || errno != ESRCH;
@@ -408,12 +400,6 @@ enum sonde_status process_round(struct session *session, struct sonde_error *err
 							     take_fork(session, i, err);
 	}
 	return status;
-}
-
-void process_end_thread(struct session *session, struct recorded_process *process)
-{
-	(void)session;
-	process->threads--;
 }
 
 /* Nobody refers to this slot any more: a new process may have it. */

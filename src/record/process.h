@@ -34,9 +34,6 @@ enum sonde_status process_open(struct session *session, struct recorded_process 
 enum sonde_status process_note_fork(struct recorded_thread *thread, uint64_t number,
 				    struct sonde_error *err);
 
-/* One of its rings was freed; a process that is gone is closed with its last one. */
-void process_end_thread(struct session *session, struct recorded_process *process);
-
 /* Closes processes that are gone and have no ring, and gives old slots back. */
 void process_close_dead(struct session *session);
 

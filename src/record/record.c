@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "record/drain.h"
 #include "record/lanes.h"
 #include "record/launch.h"
@@ -25,14 +26,6 @@
 #define STATUS_NS UINT64_C(200000000)
 /* Gathered before they are handed on: 64 KB, which stay in the cache. */
 #define EVENTS_AT_ONCE (1 << 11)
-
-static uint64_t monotonic(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 void session_problem(struct session *session, const char *format, ...)
 {
@@ -60,19 +53,15 @@ void session_fail(struct session *session, const struct sonde_error *err)
 	session_problem(session, "recording stopped, the program went on: %s", text);
 }
 
-enum shared_mode session_mode(const struct record_options *options, enum shared_clock clock)
+/* How hooks work while recording is on. */
+static enum shared_mode mode_when_on(const struct session *session, bool detail)
 {
-	bool general = options->detail || clock != SHARED_CLOCK_TSC;
-
-	general |= options->functions && options->functions[0];
-	general |= options->exclude && options->exclude[0];
-	general |= options->modules && options->modules[0];
-	for (size_t i = 0; i < options->trigger_count; i++)
-		general |= options->triggers[i].kind == TRIGGER_SYMBOL;
-	return general ? MODE_GENERAL : MODE_PLAIN;
+	return detail || session->clock.kind != SHARED_CLOCK_TSC || session->selection.by_name ?
+		       MODE_GENERAL :
+		       MODE_PLAIN;
 }
 
-void session_switch(struct session *session, enum record_trigger_action action)
+static void session_switch(struct session *session, enum record_trigger_action action)
 {
 	struct shared_control *control = session->memory.control;
 	uint32_t mode = atomic_load(&control->mode);
@@ -81,10 +70,7 @@ void session_switch(struct session *session, enum record_trigger_action action)
 		return;
 	switch (action) {
 	case TRIGGER_RECORD_ON:
-		mode = session_mode(session->options, session->clock.kind);
-		if (atomic_load(&control->detail))
-			mode = MODE_GENERAL;
-		atomic_store(&control->mode, mode);
+		atomic_store(&control->mode, mode_when_on(session, atomic_load(&control->detail)));
 		break;
 	case TRIGGER_RECORD_OFF:
 		atomic_store(&control->mode, MODE_PAUSED);
@@ -104,7 +90,7 @@ void session_switch(struct session *session, enum record_trigger_action action)
 	}
 }
 
-void session_release(struct session *session)
+static void session_release(struct session *session)
 {
 	while (session->threads.count)
 		drain_free_thread(session->threads.items[--session->threads.count]);
@@ -140,7 +126,7 @@ static enum sonde_status prepare_memory(struct session *session, struct sonde_er
 		.on_full = options->on_full,
 		.stack_bytes = options->stack_bytes,
 		.mode = options->start_paused ? MODE_PAUSED :
-						session_mode(options, session->clock.kind),
+						mode_when_on(session, options->detail),
 		.detail = options->detail,
 		.follow = options->follow,
 		.ring_size = options->ring_size ? options->ring_size : 1 << 20,
@@ -186,13 +172,21 @@ struct waiter {
 	bool stopped;
 };
 
-static const struct record_trigger *signal_trigger(const struct record_options *options, int number)
+/* Fires the triggers of a signal; false where it is none of theirs. */
+static bool fire_signal(struct session *session, int number)
 {
-	for (size_t i = 0; i < options->trigger_count; i++)
-		if (options->triggers[i].kind == TRIGGER_SIGNAL &&
-		    options->triggers[i].signal == number)
-			return &options->triggers[i];
-	return NULL;
+	const struct record_options *options = session->options;
+	bool fired = false;
+
+	for (size_t i = 0; i < options->trigger_count; i++) {
+		const struct record_trigger *trigger = &options->triggers[i];
+
+		if (trigger->kind != TRIGGER_SIGNAL || trigger->signal != number)
+			continue;
+		session_switch(session, trigger->action);
+		fired = true;
+	}
+	return fired;
 }
 
 static void stop(struct waiter *waiter)
@@ -219,17 +213,12 @@ static void take_signal(struct waiter *waiter, const struct signalfd_siginfo *in
 {
 	struct session *session = waiter->session;
 	int number = (int)info->ssi_signo;
-	const struct record_trigger *trigger = signal_trigger(session->options, number);
 	bool ended = atomic_load(&session->child_ended);
 
 	if (number == SIGCHLD) {
 		reap(waiter);
-	} else if (trigger) {
-		for (size_t i = 0; i < session->options->trigger_count; i++)
-			if (signal_trigger(session->options, number) &&
-			    session->options->triggers[i].kind == TRIGGER_SIGNAL &&
-			    session->options->triggers[i].signal == number)
-				session_switch(session, session->options->triggers[i].action);
+	} else if (fire_signal(session, number)) {
+		return;
 	} else if (ended && (number == SIGINT || number == SIGTERM || number == SIGHUP)) {
 		stop(waiter);
 	} else if ((number == SIGINT || number == SIGQUIT) && info->ssi_code != SI_USER &&
@@ -302,7 +291,7 @@ static void await(struct waiter *waiter)
 	struct session *session = waiter->session;
 
 	while (!atomic_load(&session->done) || !atomic_load(&session->child_ended)) {
-		uint64_t now_ns = monotonic();
+		uint64_t now_ns = sonde_now_ns(CLOCK_MONOTONIC);
 		uint64_t left_ns = run_timers(waiter, now_ns);
 		struct pollfd file = { .fd = waiter->signals, .events = POLLIN };
 		bool ending = atomic_load(&session->child_ended) || waiter->stopped;
@@ -314,7 +303,7 @@ static void await(struct waiter *waiter)
 		take_signals(waiter);
 		reap(waiter);
 	}
-	session->result->total.elapsed_ns = monotonic() - waiter->start_ns;
+	session->result->total.elapsed_ns = sonde_now_ns(CLOCK_MONOTONIC) - waiter->start_ns;
 	session->result->total.program_ended = true;
 }
 
@@ -359,7 +348,7 @@ static enum sonde_status run(struct waiter *waiter, const char *path,
 		return status;
 	session->child = (uint32_t)waiter->child;
 	session->result->started = true;
-	waiter->start_ns = waiter->status_ns = monotonic();
+	waiter->start_ns = waiter->status_ns = sonde_now_ns(CLOCK_MONOTONIC);
 	launch_raise_file_limit();
 	failed = pthread_create(&thread, NULL, drain_main, session);
 	if (failed) { /* the program runs on, unrecorded */

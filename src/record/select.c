@@ -311,7 +311,7 @@ static void remove_patches(struct session *session, struct recorded_process *pro
 	struct shared_process *slot = &session->memory.processes[process->slot];
 	uint32_t count = slot->patch_count, kept = 0;
 
-	for (uint32_t i = 0; i < count && i < 16; i++) {
+	for (uint32_t i = 0; i < count && i < sizeof(slot->patch) / sizeof(slot->patch[0]); i++) {
 		if (process->patch_bases[i] == module->base)
 			continue;
 		process->patch_bases[kept] = process->patch_bases[i];

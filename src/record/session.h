@@ -8,6 +8,7 @@
 #define SONDE_RECORD_SESSION_H
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include "base/vec.h"
 #include "formats/atf/atf_recorder.h"
@@ -146,7 +147,6 @@ struct session {
 	uint64_t dropped_before; /* of threads that are gone */
 	uint64_t lost;		 /* events that could not be written */
 	bool failed;		 /* nothing is written any more */
-	bool finished;
 
 	/* From the thread that waits for the program to the one that reads the rings, */
 	_Atomic uint32_t child_ended; /* it was reaped */
@@ -155,7 +155,6 @@ struct session {
 	_Atomic uint32_t leave;	      /* nothing is left to do at all */
 	/* and back. */
 	_Atomic uint64_t events, details, dropped, bytes;
-	_Atomic uint64_t kept; /* events that went through a flight recorder */
 	_Atomic uint32_t process_total, thread_total;
 	_Atomic uint32_t writing;
 	_Atomic uint32_t done; /* the session is finished */
@@ -168,13 +167,14 @@ void session_problem(struct session *session, const char *format, ...)
 /* A failure in the middle: recording stops, the program runs on. Only the first is told. */
 void session_fail(struct session *session, const struct sonde_error *err);
 
-/* Switches recording on or off while it is paused, and back. */
-void session_switch(struct session *session, enum record_trigger_action action);
+/* A name from shared memory, which may not end. */
+static inline void session_copy_name(char target[SESSION_NAME_SIZE], const char *source)
+{
+	size_t length = strnlen(source, SESSION_NAME_SIZE - 1);
 
-/* The mode to record in: plain where nothing needs more. */
-enum shared_mode session_mode(const struct record_options *options, enum shared_clock clock);
-
-void session_release(struct session *session);
+	memcpy(target, source, length);
+	target[length] = '\0';
+}
 
 /* Only the thread that reads the rings writes this, so it need not be locked. */
 static inline void session_count_detail(struct session *session)

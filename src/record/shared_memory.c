@@ -115,7 +115,6 @@ static enum sonde_status map(struct shared_memory *memory, const struct shared_c
 	if (ftruncate(memory->fd, (off_t)layout->size) || fstat(memory->fd, &status))
 		return sonde_fail_errno(err, NULL, "cannot make the memory to record into");
 	memory->inode = status.st_ino;
-	memory->device = status.st_dev;
 	base = mmap(NULL, memory->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
 		    memory->fd, 0);
 	if (base == MAP_FAILED)

@@ -20,7 +20,6 @@ struct shared_memory_range {
 struct shared_memory {
 	int fd;
 	ino_t inode;
-	dev_t device;
 	uint8_t *base;
 	size_t size;
 	struct shared_control *control;

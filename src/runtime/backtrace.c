@@ -6,7 +6,6 @@
  */
 #include <dlfcn.h>
 #include <stdatomic.h>
-#include <sys/mman.h>
 #include <unwind.h>
 
 #include "runtime/patch.h"
@@ -30,14 +29,6 @@ struct walk {
 	_Unwind_Ptr (*code)(struct _Unwind_Context *context);
 };
 
-static void *memory_map(size_t size)
-{
-	long got = rt_call(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	return got > 0 ? (void *)got : NULL;
-}
-
 static _Unwind_Reason_Code collect(struct _Unwind_Context *context, void *argument)
 {
 	struct walk *walk = argument;
@@ -46,7 +37,7 @@ static _Unwind_Reason_Code collect(struct _Unwind_Context *context, void *argume
 	if (walk->code(context) != (uint64_t)rt_exit)
 		return _URC_NO_REASON;
 	if (hooked->count == sizeof(hooked->slots) / sizeof(hooked->slots[0])) {
-		hooked = memory_map(sizeof(*hooked));
+		hooked = rt_map(sizeof(*hooked));
 		if (!hooked)
 			return _URC_NORMAL_STOP;
 		hooked->next = walk->hooked;
@@ -143,7 +134,7 @@ int backtrace(void **addresses, int size)
 	if (wanted <= (size_t)room) {
 		room = (int)wanted;
 	} else if (wanted <= INT32_MAX) {
-		many = memory_map(wanted * sizeof(*many));
+		many = rt_map(wanted * sizeof(*many));
 		if (many) {
 			all = many;
 			room = (int)wanted;

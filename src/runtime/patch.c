@@ -12,7 +12,6 @@
 #include "runtime/patch.h"
 #include "runtime/system.h"
 
-#define PATCH_SIZE 5
 #define THUNK_SIZE 32
 #define MODULES_MAX 64
 #define ANSWER_WAITS 2000 /* of 1 ms */
@@ -48,15 +47,14 @@ static void unlock(uint64_t signals)
 	rt_restore_signals(signals);
 }
 
-static void *memory_map(uint64_t address, size_t size)
+static void *memory_at(uint64_t address, size_t size)
 {
-	int flags = MAP_PRIVATE | MAP_ANONYMOUS | (address ? MAP_FIXED_NOREPLACE : 0);
-	long got =
-		rt_call(SYS_mmap, (long)address, (long)size, PROT_READ | PROT_WRITE, flags, -1, 0);
+	long got = rt_call(SYS_mmap, (long)address, (long)size, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
 	if (got < 0 && got > -4096)
 		return NULL;
-	if (address && (uint64_t)got != address) { /* a kernel that does not know the flag */
+	if ((uint64_t)got != address) { /* a kernel that does not know the flag */
 		RT_CALL2(SYS_munmap, got, size);
 		return NULL;
 	}
@@ -76,14 +74,14 @@ static void *memory_near(uint64_t low, uint64_t high, size_t size)
 		uint64_t below = (low - size - away) & ~UINT64_C(4095);
 
 		if (below < low && below >= 65536) {
-			got = memory_map(below, size);
+			got = memory_at(below, size);
 			if (got)
 				return got;
 		}
 	}
 	step = UINT64_C(1) << 26;
 	for (uint64_t away = reach - reach % step; away > 0; away -= step) {
-		got = memory_map((high + away) & ~UINT64_C(4095), size);
+		got = memory_at((high + away) & ~UINT64_C(4095), size);
 		if (got)
 			return got;
 	}
@@ -201,7 +199,7 @@ static bool module_select(struct patch_module *module)
 	const uint64_t *listed = (const uint64_t *)module->low;
 	size_t count = (module->high - module->low) / sizeof(*listed);
 
-	module->sites = memory_map(0, sites_size(module));
+	module->sites = rt_map(sites_size(module));
 	if (!module->sites)
 		return false;
 	for (size_t i = 0; i < count; i++) {

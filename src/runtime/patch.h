@@ -95,6 +95,8 @@ RT_HIDDEN void rt_exit_hook(struct rt_frame *frame);
 RT_HIDDEN void rt_vectors_start(void);
 
 /* patch_find.c */
+#define PATCH_SIZE 5 /* bytes of a jump, in place of NOPs */
+
 struct patch_segment {
 	uint64_t low, high; /* executable */
 	int protection;

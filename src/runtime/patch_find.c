@@ -10,8 +10,6 @@
 
 #include "runtime/patch.h"
 
-#define PATCH_SIZE 5
-
 struct search {
 	struct patch_module *module;
 	bool found;

@@ -181,16 +181,15 @@ bool rt_open_filter(const struct shared_process *answer)
 /* The page that a fork wipes. */
 static bool map_process(void)
 {
-	long page = rt_call(SYS_mmap, 0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			    -1, 0);
+	void *page = rt_map(4096);
 
-	if ((unsigned long)page >= -4095UL)
+	if (!page)
 		return false;
 	if (RT_CALL3(SYS_madvise, page, 4096, MADV_WIPEONFORK)) {
 		RT_CALL2(SYS_munmap, page, 4096);
 		return false;
 	}
-	rt_process = (struct rt_process *)page;
+	rt_process = page;
 	return true;
 }
 

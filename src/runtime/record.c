@@ -46,13 +46,6 @@ bool rt_wants_detail(void)
 	return detail == RT_AS_CONTROL ? rt_control->detail : detail == RT_DETAIL_ON;
 }
 
-static bool is_paused(void)
-{
-	uint32_t paused = rt_process->paused;
-
-	return paused == RT_AS_MODE ? rt_control->mode == MODE_PAUSED : paused == RT_PAUSED;
-}
-
 static void set_time(struct rt_place *place, uint64_t time)
 {
 	place->time_low = (uint32_t)time;
@@ -240,7 +233,7 @@ static inline bool wanted(enum unit_kind kind, uint64_t function, uint64_t stack
 		action = rt_filter(function);
 	if (RT_UNLIKELY(action & ~(uint32_t)FILTER_RECORD) && is_call(kind))
 		pull_triggers(action);
-	if (is_paused()) {
+	if (rt_is_paused()) {
 		note_pause();
 		return false;
 	}

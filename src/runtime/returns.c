@@ -11,7 +11,6 @@
 #endif
 
 #include <cpuid.h>
-#include <sys/mman.h>
 
 #include "runtime/patch.h"
 #include "runtime/system.h"
@@ -29,17 +28,15 @@ uint32_t rt_vectors_how;  /* 0 fxsave, 1 xsave, 2 xsavec */
 /* Hands back *node, made of `size` zeros if there was none; whoever comes second takes the first's. */
 static void *node_get(void *_Atomic *node, size_t size)
 {
-	void *found = atomic_load_explicit(node, memory_order_acquire);
-	long made;
+	void *found = atomic_load_explicit(node, memory_order_acquire), *made;
 
 	if (found)
 		return found;
-	made = rt_call(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (made < 0 && made > -4096)
+	made = rt_map(size);
+	if (!made)
 		return NULL;
-	if (atomic_compare_exchange_strong(node, &found, (void *)made))
-		return (void *)made;
+	if (atomic_compare_exchange_strong(node, &found, made))
+		return made;
 	RT_CALL2(SYS_munmap, made, size);
 	return found;
 }
@@ -141,11 +138,7 @@ static void record_detail(enum unit_kind kind, uint64_t function, const struct r
 /* Recording is off or pausing; only a function that may end that is told to rt_record(). */
 static bool is_paused(void)
 {
-	uint32_t mode = rt_control->mode;
-	uint32_t paused = rt_process->paused;
-
-	return mode <= MODE_OFF || paused == RT_PAUSED ||
-	       (paused == RT_AS_MODE && mode == MODE_PAUSED);
+	return rt_control->mode <= MODE_OFF || rt_is_paused();
 }
 
 /* Another thread paused the process, and rt_record() has not yet noted that in this ring. */
@@ -169,7 +162,6 @@ static __attribute__((noinline)) void
 record_general(enum unit_kind kind, uint64_t word, const struct rt_frame *frame, uint64_t original)
 {
 	uint64_t function = word & UNIT_FUNCTION_MASK;
-	uint32_t wanted;
 
 	if (rt_is_plain()) {
 		record_plain(kind, function, frame, original);
@@ -179,8 +171,7 @@ record_general(enum unit_kind kind, uint64_t word, const struct rt_frame *frame,
 		record_slow(kind, function, frame, original);
 		return;
 	}
-	wanted = rt_process->detail;
-	if (wanted == RT_DETAIL_ON || (wanted == RT_AS_CONTROL && rt_control->detail))
+	if (rt_wants_detail())
 		record_detail(kind, function, frame, original);
 	else
 		record_plain(kind, function, frame, original);

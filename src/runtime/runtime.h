@@ -181,6 +181,14 @@ static inline bool rt_is_on(void)
 	return rt_process->generation && rt_control->mode > MODE_OFF;
 }
 
+/* Nothing is recorded for now: the program or a trigger paused it. */
+static inline bool rt_is_paused(void)
+{
+	uint32_t paused = rt_process->paused;
+
+	return paused == RT_AS_MODE ? rt_control->mode == MODE_PAUSED : paused == RT_PAUSED;
+}
+
 /* The time of an event now, by the recording's clock. */
 RT_HIDDEN uint64_t rt_clock(void);
 

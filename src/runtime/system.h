@@ -8,7 +8,9 @@
 
 #include <linux/futex.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -33,6 +35,15 @@ static inline long rt_call(long number, long a, long b, long c, long d, long e, 
 #define RT_CALL3(number, a, b, c) rt_call(number, (long)(a), (long)(b), (long)(c), 0, 0, 0)
 #define RT_CALL4(number, a, b, c, d)                                                               \
 	rt_call(number, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+
+/* Zeroed memory of our own; NULL where there is none. */
+static inline void *rt_map(size_t size)
+{
+	long got = rt_call(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return got < 0 && got > -4096 ? NULL : (void *)got;
+}
 
 /* All signals, for the calling thread; the mask that was set before is handed back. */
 static inline uint64_t rt_block_signals(void)

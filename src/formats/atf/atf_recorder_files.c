@@ -178,6 +178,18 @@ enum sonde_status recorder_file_cut(struct recorder_file *file, uint64_t size,
 	return SONDE_OK;
 }
 
+static void remove_file(struct recorder_file *file)
+{
+	char *path = recorder_file_path(file);
+
+	recorder_file_close(file, NULL);
+	if (path)
+		unlink(path);
+	free(path);
+	file->thread->recorder->bytes -= file->size;
+	file->size = 0;
+}
+
 enum sonde_status recorder_file_create(struct recorder_file *file,
 				       const uint8_t header[ATF_HEADER_SIZE],
 				       struct sonde_error *err)
@@ -192,22 +204,10 @@ enum sonde_status recorder_file_create(struct recorder_file *file,
 	status = recorder_file_write(file, 0, header, ATF_HEADER_SIZE, err);
 	if (status < 0) {
 		number = errno;
-		recorder_file_remove(file);
+		remove_file(file);
 		errno = number;
 	}
 	return status;
-}
-
-void recorder_file_remove(struct recorder_file *file)
-{
-	char *path = recorder_file_path(file);
-
-	recorder_file_close(file, NULL);
-	if (path)
-		unlink(path);
-	free(path);
-	file->thread->recorder->bytes -= file->size;
-	file->size = 0;
 }
 
 enum sonde_status recorder_reserve(struct atf_recorder *recorder, struct sonde_error *err)

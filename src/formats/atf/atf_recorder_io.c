@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "formats/atf/atf_recorder_private.h"
 
 /*
@@ -21,14 +22,6 @@
 #define SLOW_RATE 300
 #define SLOW_WINDOW ((uint64_t)64 << 20)
 #define PLAIN_BURST ((uint64_t)512 << 20)
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* Writes on up to `end`; an errno where that fails. */
 static int write_up_to(struct stage *stage, uint64_t end)
@@ -52,7 +45,7 @@ static int write_up_to(struct stage *stage, uint64_t end)
  */
 static void write_directly(struct staging *staging, struct stage *stage, uint64_t end)
 {
-	uint64_t from = stage->written, start_ns = now_ns();
+	uint64_t from = stage->written, start_ns = sonde_now_ns(CLOCK_MONOTONIC);
 
 	if (fcntl(stage->fd, F_SETFL, O_DIRECT)) {
 		atomic_store(&staging->off, true);
@@ -62,7 +55,7 @@ static void write_directly(struct staging *staging, struct stage *stage, uint64_
 		atomic_store(&staging->off, true); /* the file system cannot */
 	fcntl(stage->fd, F_SETFL, 0);
 	staging->window_bytes += stage->written - from;
-	staging->window_ns += now_ns() - start_ns;
+	staging->window_ns += sonde_now_ns(CLOCK_MONOTONIC) - start_ns;
 }
 
 /* Whatever direct writes leave over is written plainly. An errno where that fails, too. */

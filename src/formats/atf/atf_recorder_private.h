@@ -150,7 +150,6 @@ char *recorder_file_path(const struct recorder_file *file);
 enum sonde_status recorder_file_create(struct recorder_file *file,
 				       const uint8_t header[ATF_HEADER_SIZE],
 				       struct sonde_error *err);
-void recorder_file_remove(struct recorder_file *file);
 
 /* Failing, these leave errno; a write leaves the bytes that counted before. */
 enum sonde_status recorder_file_write(struct recorder_file *file, uint64_t offset, const void *data,

@@ -7,6 +7,7 @@
 #ifndef SONDE_BASE_BYTES_H
 #define SONDE_BASE_BYTES_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -44,35 +45,44 @@ static inline const uint8_t *sonde_bytes_take(struct sonde_bytes *bytes, size_t 
 
 static inline uint16_t sonde_load_u16le(const uint8_t *p)
 {
-	return (uint16_t)(p[0] | p[1] << 8);
+	uint16_t value;
+
+	memcpy(&value, p, sizeof(value));
+	return le16toh(value);
 }
 
 static inline uint32_t sonde_load_u32le(const uint8_t *p)
 {
-	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+	uint32_t value;
+
+	memcpy(&value, p, sizeof(value));
+	return le32toh(value);
 }
 
 static inline uint64_t sonde_load_u64le(const uint8_t *p)
 {
-	return (uint64_t)sonde_load_u32le(p) | (uint64_t)sonde_load_u32le(p + 4) << 32;
+	uint64_t value;
+
+	memcpy(&value, p, sizeof(value));
+	return le64toh(value);
 }
 
 static inline void sonde_store_u16le(uint8_t *p, uint16_t value)
 {
-	p[0] = (uint8_t)value;
-	p[1] = (uint8_t)(value >> 8);
+	value = htole16(value);
+	memcpy(p, &value, sizeof(value));
 }
 
 static inline void sonde_store_u32le(uint8_t *p, uint32_t value)
 {
-	sonde_store_u16le(p, (uint16_t)value);
-	sonde_store_u16le(p + 2, (uint16_t)(value >> 16));
+	value = htole32(value);
+	memcpy(p, &value, sizeof(value));
 }
 
 static inline void sonde_store_u64le(uint8_t *p, uint64_t value)
 {
-	sonde_store_u32le(p, (uint32_t)value);
-	sonde_store_u32le(p + 4, (uint32_t)(value >> 32));
+	value = htole64(value);
+	memcpy(p, &value, sizeof(value));
 }
 
 static inline uint8_t sonde_bytes_u8(struct sonde_bytes *bytes)

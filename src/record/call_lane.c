@@ -63,24 +63,6 @@ static struct atf_index_event *our_room(const struct calls *calls, const struct 
 	return lane->own ? lane->own : calls->options.events;
 }
 
-void call_lane_place(const struct calls *calls, struct call_lane *lane)
-{
-	const struct calls_options *options = &calls->options;
-	struct calls_place place = { 0 };
-
-	if (calls->output.place)
-		calls->output.place(calls->output.context, lane->number, &place);
-	lane->thread_id = place.thread_id;
-	if (place.events && place.capacity > options->event_capacity)
-		place.capacity = options->event_capacity;
-	if (!place.capacity) {
-		place.events = our_room(calls, lane);
-		place.capacity = lane->own ? lane->own_capacity : options->event_capacity;
-	}
-	lane->events = place.events;
-	lane->event_capacity = place.capacity;
-}
-
 enum sonde_status call_lane_flush(struct calls *calls, struct call_lane *lane,
 				  struct sonde_error *err)
 {
@@ -91,6 +73,32 @@ enum sonde_status call_lane_flush(struct calls *calls, struct call_lane *lane,
 	lane->handed_ns = lane->events[count - 1].timestamp_ns;
 	lane->event_count = 0;
 	return calls->output.events(calls->output.context, lane->number, lane->events, count, err);
+}
+
+enum sonde_status call_lane_place(struct calls *calls, struct call_lane *lane, bool details,
+				  struct sonde_error *err)
+{
+	const struct calls_options *options = &calls->options;
+	struct calls_place place = { 0 };
+	enum sonde_status status = SONDE_OK;
+
+	if (lane->event_count == lane->event_capacity ||
+	    (details && lane->events != our_room(calls, lane)))
+		status = call_lane_flush(calls, lane, err);
+	if (status < 0 || lane->event_count)
+		return status;
+	if (calls->output.place)
+		calls->output.place(calls->output.context, lane->number, &place);
+	lane->thread_id = place.thread_id;
+	if (place.events && place.capacity > options->event_capacity)
+		place.capacity = options->event_capacity;
+	if (!place.capacity || details) {
+		place.events = our_room(calls, lane);
+		place.capacity = lane->own ? lane->own_capacity : options->event_capacity;
+	}
+	lane->events = place.events;
+	lane->event_capacity = place.capacity;
+	return SONDE_OK;
 }
 
 static uint64_t last_event_ns(const struct call_lane *lane)
@@ -104,17 +112,11 @@ static enum sonde_status add_event(struct calls *calls, struct call_lane *lane, 
 				   uint32_t kind, uint64_t ns, const struct shared_unit *unit,
 				   struct sonde_error *err)
 {
-	enum sonde_status status = SONDE_OK;
+	enum sonde_status status = call_lane_place(calls, lane, unit != NULL, err);
 	struct atf_index_event *event;
 
-	/* what is kept in a place given to us must be told before a detail comes behind it */
-	if (lane->event_count && (lane->event_count == lane->event_capacity ||
-				  (unit && lane->events != our_room(calls, lane))))
-		status = call_lane_flush(calls, lane, err);
 	if (status < 0)
 		return status;
-	if (!lane->event_count)
-		call_lane_place(calls, lane);
 	event = &lane->events[lane->event_count];
 	*event = (struct atf_index_event){
 		.timestamp_ns = ns,
@@ -124,10 +126,9 @@ static enum sonde_status add_event(struct calls *calls, struct call_lane *lane, 
 		.call_depth = (uint32_t)depth,
 		.detail_seq = ATF_NO_LINK,
 	};
-	if (unit && calls->output.detail)
-		status = calls->output.detail(calls->output.context, lane->number, unit,
-					      (const struct shared_detail *)(unit + 1), event,
-					      lane->event_count, &event->detail_seq, err);
+	if (unit && calls->output.details)
+		status = calls->output.details(calls->output.context, lane->number, event, &unit, 1,
+					       lane->event_count, err);
 	if (status < 0)
 		return status;
 	lane->event_count++;

@@ -21,6 +21,7 @@
 #define LANE_SIGNALS 4	      /* stacks of signal handlers inside one another */
 #define LANE_HELD_DETAILS 128 /* details kept of calls that are held back */
 #define LANE_DETAIL_UNITS 12  /* with 256 bytes of stack */
+#define DETAILS_AT_ONCE 128
 
 struct held_detail {
 	size_t depth; /* of the call; 0: none */
@@ -89,7 +90,9 @@ struct calls {
 	SONDE_VEC(struct call_lane *) waiting; /* lanes with events to hand out, beside `current` */
 	uint64_t inlined[INLINED_PLACES];
 	struct cached_id ids[CACHED_IDS];
-	uint64_t map_changes; /* those of the map when the ids were looked up */
+	const struct shared_unit
+		*sources[DETAILS_AT_ONCE]; /* of details, until they are given out */
+	uint64_t map_changes;		   /* those of the map when the ids were looked up */
 };
 
 /* A unit, as far as it was looked into. */
@@ -103,8 +106,12 @@ struct call_unit {
 struct call_lane *call_lane_new(uint32_t number, const struct calls_options *options);
 void call_lane_free(struct call_lane *lane);
 
-/* Finds out where to put events. To be called where there are none. */
-void call_lane_place(const struct calls *calls, struct call_lane *lane);
+/*
+ * Finds out where to put the next events, and hands out those that are elsewhere. `details`: they
+ * have details, which come between events that are kept in a place given by the output.
+ */
+enum sonde_status call_lane_place(struct calls *calls, struct call_lane *lane, bool details,
+				  struct sonde_error *err);
 
 /* Hands out what there is. */
 enum sonde_status call_lane_flush(struct calls *calls, struct call_lane *lane,

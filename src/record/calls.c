@@ -22,6 +22,9 @@
 /* How far down the call of a return is looked for. */
 #define SEARCH_MAX 1024
 
+/* How far ahead of the one being converted units are fetched from the cache of whoever wrote them. */
+#define UNITS_AHEAD 32
+
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
@@ -96,14 +99,27 @@ static bool cache_holds(struct calls *calls, uint64_t ticks)
 	return ticks >= calls->map->settled;
 }
 
+/* What records with the same kind of detail have in common: all of its last word but the flags. */
+#define SHAPE_MASK (~(UINT64_C(0xffff) << 16))
+
+static uint64_t shape_of(const struct shared_unit *unit)
+{
+	return unit[1].word & SHAPE_MASK;
+}
+
+_Static_assert(offsetof(struct shared_detail, stack_size) == offsetof(struct shared_unit, word) &&
+		       offsetof(struct shared_detail, flags) == 26,
+	       "the shape of a detail is in its last word");
+
 /*
  * Converts units of one way to record, up to the first that is not plain, that is not to be taken,
  * or that fills the lane's events or open calls, and returns it. Everything else takes the long
  * way; here is nothing but what nearly all units need, in as few instructions as can be.
+ * `stride`: units of a record, more than one where all have details, which are alike.
  */
 static inline __attribute__((always_inline)) const struct shared_unit *
 convert_run(struct calls *calls, const struct shared_unit *unit, const struct shared_unit *end,
-	    struct lap lap, const bool patched)
+	    struct lap lap, const bool patched, const bool details, const size_t stride)
 {
 	struct call_lane *lane = calls->current;
 	const uint64_t base_ticks = calls->clock->base_ticks, base_ns = calls->clock->base_ns;
@@ -112,8 +128,11 @@ convert_run(struct calls *calls, const struct shared_unit *unit, const struct sh
 								   UINT32_MAX;
 	const uint64_t low = calls->window_low + 1, size = calls->window_size;
 	const uint64_t lap_bits = word_of(unit) >> UNIT_LAP_SHIFT & 0xff;
-	const uint64_t in = (patched ? UNIT_ENTRY : UNIT_CALL) << 8 | lap_bits;
-	const uint64_t out = (patched ? UNIT_EXIT : UNIT_RETURN) << 8 | lap_bits;
+	const uint64_t with = lap_bits | (details ? UNIT_DETAIL << 8 : 0);
+	const uint64_t in = (patched ? UNIT_ENTRY : UNIT_CALL) << 8 | with;
+	const uint64_t out = (patched ? UNIT_EXIT : UNIT_RETURN) << 8 | with;
+	const uint64_t shape = details ? shape_of(unit) : 0;
+	const struct shared_unit **source = calls->sources;
 	const uint64_t call = pair(lane->thread_id, ATF_KIND_CALL);
 	const uint64_t leave = pair(lane->thread_id, ATF_KIND_RETURN);
 	const uint32_t flags = (calls->gaps & CALL_GAPS) | (patched ? CALL_PATCHED : 0);
@@ -125,13 +144,22 @@ convert_run(struct calls *calls, const struct shared_unit *unit, const struct sh
 	uint64_t last_ns = calls->last_ns, call_count = 0;
 	size_t room = lane->event_capacity - lane->event_count;
 
-	if ((size_t)(end - unit) > room)
-		end = unit + room; /* each makes one event */
-	for (; unit < end; unit++) {
+	if (details && room > DETAILS_AT_ONCE)
+		room = DETAILS_AT_ONCE;
+	end -= stride - 1;
+	if (end - unit > (ptrdiff_t)(room * stride))
+		end = unit + room * stride; /* each makes one event */
+	for (; unit < end; unit += stride) {
 		uint64_t word = word_of(unit), function = word & UNIT_FUNCTION_MASK;
 		uint64_t stack = unit->stack, ticks = unit->time - base_ticks, ns;
 
+		__builtin_prefetch(unit + UNITS_AHEAD);
+		if (details)
+			__builtin_prefetch(unit + UNITS_AHEAD + 2);
+
 		if (UNLIKELY(ticks > far || stack - low >= size))
+			break;
+		if (details && UNLIKELY(shape_of(unit) != shape))
 			break;
 		ns = base_ns + (ticks * multiplier >> 32);
 		if (ns < last_ns)
@@ -169,32 +197,63 @@ convert_run(struct calls *calls, const struct shared_unit *unit, const struct sh
 		}
 		event[0] = last_ns = ns;
 		event += 4;
+		if (details)
+			*source++ = unit;
 	}
 	lane->depth = (uint32_t)depth;
 	lane->event_count += (size_t)(event - first) / 4;
 	calls->last_ns = last_ns;
 	if (event > first)
-		calls->last_ticks = unit[-1].time;
+		calls->last_ticks = (unit - stride)->time;
 	calls->counts.calls += call_count;
 	calls->counts.returns += (uint64_t)(event - first) / 4 - call_count;
 	return unit;
 }
 
-/* The plain units at the start of some, if there are any. */
-static const struct shared_unit *convert_plain(struct calls *calls, const struct shared_unit *unit,
-					       const struct shared_unit *end, struct lap lap)
+/* Likewise records with details, which all take as many units as the first. */
+static enum sonde_status convert_details(struct calls *calls, const struct shared_unit **unit,
+					 const struct shared_unit *end, struct lap lap,
+					 bool patched, struct sonde_error *err)
 {
-	uint64_t word = word_of(unit);
-	uint32_t kind = (uint32_t)(word >> UNIT_KIND_SHIFT);
+	const struct shared_detail *detail = (const struct shared_detail *)(*unit + 1);
+	struct call_lane *lane = calls->current;
+	size_t first = lane->event_count, stride;
+
+	if (end - *unit < 2)
+		return SONDE_OK;
+	stride = shared_detail_units(patched, detail->stack_size);
+	if (stride != detail->units || stride > (size_t)(end - *unit))
+		return SONDE_OK;
+	*unit = patched ? convert_run(calls, *unit, end, lap, true, true, stride) :
+			  convert_run(calls, *unit, end, lap, false, true, stride);
+	if (lane->event_count == first || !calls->output.details)
+		return SONDE_OK;
+	return calls->output.details(calls->output.context, lane->number, lane->events + first,
+				     calls->sources, lane->event_count - first, first, err);
+}
+
+/* The plain units at the start of some, if there are any. */
+static enum sonde_status convert_plain(struct calls *calls, const struct shared_unit **unit,
+				       const struct shared_unit *end, struct lap lap,
+				       struct sonde_error *err)
+{
+	uint64_t word = word_of(*unit);
+	uint32_t kind = (uint32_t)(word >> UNIT_KIND_SHIFT), plain = kind & ~UNIT_DETAIL;
+	bool hook = plain == UNIT_CALL || plain == UNIT_RETURN;
+	enum sonde_status status;
 
 	if (((word ^ lap.bits) & lap.mask) || calls->clock->multiplier > RECORD_CLOCK_NEAR ||
-	    !cache_holds(calls, unit->time))
-		return unit;
-	if (kind == UNIT_CALL || kind == UNIT_RETURN)
-		return convert_run(calls, unit, end, lap, false);
-	if (kind == UNIT_ENTRY || kind == UNIT_EXIT)
-		return convert_run(calls, unit, end, lap, true);
-	return unit;
+	    !cache_holds(calls, (*unit)->time) ||
+	    !(hook || plain == UNIT_ENTRY || plain == UNIT_EXIT))
+		return SONDE_OK;
+	status = call_lane_place(calls, calls->current, plain != kind, err);
+	if (status < 0)
+		return status;
+	if (plain != kind)
+		return convert_details(calls, unit, end, lap, !hook, err);
+	*unit = hook ? convert_run(calls, *unit, end, lap, false, false, 1) :
+		       convert_run(calls, *unit, end, lap, true, false, 1);
+	return SONDE_OK;
 }
 
 /* The depth down to which calls of the innermost stack are above a stack address. */
@@ -339,8 +398,7 @@ static enum sonde_status on_note(struct calls *calls, enum unit_kind kind,
 	if (status < 0 || !calls->output.note)
 		return status;
 	if (unit->detail && kind == UNIT_MARK) {
-		size_t room =
-			(unit->detail->units - 1) * sizeof(*unit->unit) - sizeof(*unit->detail);
+		size_t room = (unit->detail->units - 2) * sizeof(*unit->unit);
 
 		text = (const char *)(unit->detail + 1);
 		size = unit->unit->place < room ? unit->unit->place : room;
@@ -422,20 +480,22 @@ static enum sonde_status convert_record(struct calls *calls, const struct shared
 {
 	uint32_t kind = (uint32_t)(units->word >> UNIT_KIND_SHIFT);
 	struct call_unit unit = { .unit = units, .function = units->word & UNIT_FUNCTION_MASK };
-	const size_t fixed = 1 + sizeof(struct shared_detail) / sizeof(*units);
 
 	*used = 1;
 	if (kind & UNIT_DETAIL) {
+		struct shared_detail detail = { 0 };
+
 		unit.detail = (const struct shared_detail *)(units + 1);
-		if (count < fixed || unit.detail->units < fixed || unit.detail->units > count ||
-		    unit.detail->stack_size > (unit.detail->units - fixed) * sizeof(*units))
+		if (count >= 2)
+			detail = *unit.detail;
+		if (detail.units > count ||
+		    detail.units < shared_detail_units(unit_has_registers(kind), detail.stack_size))
 			return sonde_fail(
 				err, SONDE_CORRUPT, SONDE_NO_OFFSET,
 				"a record of %u units with %u bytes of stack, where %zu are left; "
 				"the memory of the recorded program may be damaged",
-				count < fixed ? 0 : unit.detail->units,
-				count < fixed ? 0 : unit.detail->stack_size, count);
-		*used = unit.detail->units;
+				detail.units, detail.stack_size, count);
+		*used = detail.units;
 		kind &= ~UNIT_DETAIL;
 	}
 	if (kind == UNIT_EMPTY || kind >= UNIT_SKIP)
@@ -455,19 +515,13 @@ static enum sonde_status convert(struct calls *calls, const struct shared_unit *
 	enum sonde_status status = SONDE_OK;
 
 	while (unit < end && status >= 0) {
-		struct call_lane *lane = calls->current;
+		const struct shared_unit *first = unit;
 		size_t used;
 
 		if (LIKELY(calls->plain)) {
-			if (!lane->event_count)
-				call_lane_place(calls, lane);
-			unit = convert_plain(calls, unit, end, lap);
-			if (unit == end)
-				break;
-			if (lane->event_count == lane->event_capacity) {
-				status = call_lane_flush(calls, lane, err);
+			status = convert_plain(calls, &unit, end, lap, err);
+			if (status < 0 || unit > first)
 				continue;
-			}
 		}
 		if (lap.mask &&
 		    (((word_of(unit) ^ lap.bits) & lap.mask) ||

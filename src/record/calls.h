@@ -51,19 +51,19 @@ struct calls_place {
 struct calls_output {
 	void *context;
 	/* `count` events of one lane, in order. thread_id is what place() gave, or 0, and detail_seq
-	 * ATF_NO_LINK, or the number that detail() gave. */
+	 * as details() left it. */
 	enum sonde_status (*events)(void *context, uint32_t lane, struct atf_index_event *events,
 				    size_t count, struct sonde_error *err);
 	/* Where to put the next events of a lane; may be NULL. */
 	void (*place)(void *context, uint32_t lane, struct calls_place *place);
 	/*
-	 * The detail of the event that comes `ahead` events after the last that events() was given
-	 * of this lane. Gives its number.
+	 * The details of `count` events, one each; the first of the events comes `ahead` events
+	 * after the last that events() was given of this lane. They stand in the records that begin
+	 * with `units`. Sets detail_seq of the events, or leaves it at ATF_NO_LINK.
 	 */
-	enum sonde_status (*detail)(void *context, uint32_t lane, const struct shared_unit *unit,
-				    const struct shared_detail *detail,
-				    const struct atf_index_event *event, size_t ahead,
-				    uint32_t *detail_seq, struct sonde_error *err);
+	enum sonde_status (*details)(void *context, uint32_t lane, struct atf_index_event *events,
+				     const struct shared_unit *const *units, size_t count,
+				     size_t ahead, struct sonde_error *err);
 	/* A new lane, for a stack [low, high). Lane 0 exists from the start. */
 	enum sonde_status (*lane)(void *context, uint32_t lane, uint64_t low, uint64_t high,
 				  struct sonde_error *err);

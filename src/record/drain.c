@@ -19,7 +19,7 @@
 #include "record/process.h"
 
 enum {
-	DETAIL_UNITS_MIN = 4,	   /* a unit and a struct shared_detail */
+	DETAIL_UNITS_MIN = 2,	   /* a unit and a struct shared_detail */
 	RINGS_AHEAD = 64,	   /* looked at behind the last one in use */
 	ROUNDS_BETWEEN_SCANS = 64, /* of all rings */
 	RINGS_KEPT = 128,	   /* of so many the memory is kept for the next thread */

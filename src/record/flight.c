@@ -74,8 +74,7 @@ enum sonde_status flight_follow(struct lane *lane, const struct atf_index_event 
 static void free_block(struct flight_block *block)
 {
 	sonde_vec_release(&block->events);
-	sonde_vec_release(&block->details);
-	sonde_buffer_release(&block->stacks);
+	sonde_buffer_release(&block->details);
 	free(block);
 }
 
@@ -150,7 +149,7 @@ static struct flight_block *present_block(struct flight *flight, struct lane *la
 static void count_bytes(struct flight *flight, struct flight_block *block)
 {
 	size_t bytes = sizeof(*block) + block->events.count * sizeof(*block->events.items) +
-		       block->details.count * sizeof(*block->details.items) + block->stacks.size;
+		       block->details.size;
 
 	flight->bytes += bytes - block->counted;
 	block->counted = bytes;
@@ -178,24 +177,27 @@ enum sonde_status flight_events(struct session *session, struct lane *lane,
 	return SONDE_OK;
 }
 
-enum sonde_status flight_detail(struct session *session, struct lane *lane,
-				const struct atf_recorder_detail *detail, uint32_t *detail_seq,
-				struct sonde_error *err)
+enum sonde_status flight_details(struct session *session, struct lane *lane,
+				 struct atf_index_event *events,
+				 const struct shared_unit *const *units, size_t count,
+				 struct sonde_error *err)
 {
 	struct flight_block *block = present_block(&session->flight, lane);
-	struct atf_recorder_detail *kept;
+	struct sonde_buffer *details;
 
 	if (!block)
 		return sonde_fail_nomem(err);
-	kept = sonde_vec_push(&block->details);
-	if (!kept)
-		return sonde_fail_nomem(err);
-	*kept = *detail;
-	kept->stack = (const uint8_t *)(uintptr_t)block->stacks.size; /* until it is written */
-	sonde_buffer_put(&block->stacks, detail->stack, detail->stack_size);
-	if (block->stacks.failed)
-		return sonde_fail_nomem(err);
-	*detail_seq = (uint32_t)(block->details.count - 1);
+	details = &block->details;
+	for (size_t i = 0; i < count; i++) {
+		char *record =
+			sonde_buffer_reserve(details, lane_detail_room(session) + sizeof(**units));
+
+		if (!record)
+			return sonde_fail_nomem(err);
+		events[i].detail_seq = (uint32_t)details->size;
+		details->size +=
+			lane_encode_detail(session, (uint8_t *)record, units[i], &events[i]);
+	}
 	count_bytes(&session->flight, block);
 	return SONDE_OK;
 }
@@ -233,29 +235,42 @@ static enum sonde_status reopen(struct session *session, struct lane *lane, uint
 	return SONDE_OK;
 }
 
+/* Hands on the detail of an event that will be the one with `index_seq`. */
+static enum sonde_status write_detail(struct session *session, struct flight_block *block,
+				      struct atf_index_event *event, uint32_t index_seq,
+				      struct sonde_error *err)
+{
+	struct lane *lane = block->lane;
+	uint8_t *record = (uint8_t *)block->details.data + event->detail_seq, *place;
+	struct atf_detail_record header;
+	enum sonde_status status;
+
+	atf_detail_record_decode(&header, record);
+	header.index_seq = index_seq;
+	header.thread_id = lane->slot;
+	atf_detail_record_encode(&header, record);
+	event->detail_seq = ATF_NO_LINK;
+	status = atf_recorder_detail_place(lane->writer, header.total_length, &place,
+					   &event->detail_seq, err);
+	if (status < 0)
+		return status;
+	memcpy(place, record, header.total_length);
+	atf_recorder_detail_put(lane->writer, place, header.total_length, 1, place);
+	session_count_details(session, 1);
+	return SONDE_OK;
+}
+
 static enum sonde_status write_details(struct session *session, struct flight_block *block,
 				       size_t first, struct sonde_error *err)
 {
-	struct atf_recorder_thread *writer = block->lane->writer;
+	uint32_t index_seq = atf_recorder_next_index(block->lane->writer);
+	enum sonde_status status = SONDE_OK;
 
-	for (size_t i = first; i < block->events.count; i++) {
-		struct atf_index_event *event = &block->events.items[i];
-		struct atf_recorder_detail detail;
-		enum sonde_status status;
-
-		if (event->detail_seq >= block->details.count) {
-			event->detail_seq = ATF_NO_LINK;
-			continue;
-		}
-		detail = block->details.items[event->detail_seq];
-		detail.stack = (const uint8_t *)block->stacks.data + (uintptr_t)detail.stack;
-		detail.index_seq = atf_recorder_next_index(writer) + (uint32_t)(i - first);
-		status = atf_recorder_detail(writer, &detail, &event->detail_seq, err);
-		if (status < 0)
-			return status;
-		session_count_detail(session);
-	}
-	return SONDE_OK;
+	for (size_t i = first; i < block->events.count && status == SONDE_OK; i++, index_seq++)
+		if (block->events.items[i].detail_seq != ATF_NO_LINK)
+			status = write_detail(session, block, &block->events.items[i], index_seq,
+					      err);
+	return status;
 }
 
 /* Writes the events of a block from a time on. */

@@ -13,6 +13,7 @@
 #include "base/buffer.h"
 #include "base/vec.h"
 #include "formats/atf/atf_recorder.h"
+#include "runtime/shared.h"
 
 struct session;
 struct lane;
@@ -23,10 +24,9 @@ struct flight_block {
 	struct flight_block *lane_next; /* newer, of this lane */
 	struct lane *lane;
 	uint64_t first_ns, last_ns;
-	SONDE_VEC(struct atf_index_event) events;      /* detail_seq: number in details */
-	SONDE_VEC(struct atf_recorder_detail) details; /* stack: offset in stacks */
-	struct sonde_buffer stacks;
-	size_t counted; /* bytes of it in the recorder's sum */
+	SONDE_VEC(struct atf_index_event) events; /* detail_seq: offset in details */
+	struct sonde_buffer details;		  /* records, complete but for thread and event */
+	size_t counted;				  /* bytes of it in the recorder's sum */
 };
 
 /* Of one lane; zeroed means empty. */
@@ -56,9 +56,10 @@ void flight_release(struct session *session);
 enum sonde_status flight_events(struct session *session, struct lane *lane,
 				const struct atf_index_event *events, size_t count,
 				struct sonde_error *err);
-enum sonde_status flight_detail(struct session *session, struct lane *lane,
-				const struct atf_recorder_detail *detail, uint32_t *detail_seq,
-				struct sonde_error *err);
+enum sonde_status flight_details(struct session *session, struct lane *lane,
+				 struct atf_index_event *events,
+				 const struct shared_unit *const *units, size_t count,
+				 struct sonde_error *err);
 
 /* Events that go straight to the files: only what they open and close is followed. */
 enum sonde_status flight_follow(struct lane *lane, const struct atf_index_event *events,

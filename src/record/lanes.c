@@ -10,7 +10,11 @@
 
 #include "record/process.h"
 
-enum { PART_RESERVE = 1 << 20 }; /* events that one conversion surely stays under */
+enum {
+	PART_RESERVE = 1 << 20, /* events that one conversion surely stays under */
+	CACHE_LINE = 64,
+	BYTES_AHEAD = 1024,
+};
 
 static struct lane *find_lane(struct recorded_thread *thread, uint32_t number)
 {
@@ -133,7 +137,7 @@ static enum sonde_status take_events(void *context, uint32_t number, struct atf_
 	return status < 0 ? lose(session, count, err) : status;
 }
 
-/* Straight where the recorder keeps them, unless a detail can come in between. */
+/* Straight where the recorder keeps them. */
 static void find_place(void *context, uint32_t number, struct calls_place *place)
 {
 	struct recorded_thread *thread = context;
@@ -143,67 +147,124 @@ static void find_place(void *context, uint32_t number, struct calls_place *place
 	if (!lane || !lane->writer)
 		return;
 	place->thread_id = lane->slot;
-	if (!session->failed && !session->flight.enabled && !atomic_load(&session->details))
+	if (!session->failed && !session->flight.enabled)
 		place->events = atf_recorder_place(lane->writer, &place->capacity);
 }
 
-static void fill_detail(struct atf_recorder_detail *filled, const struct shared_detail *detail,
-			const struct atf_index_event *event)
+size_t lane_detail_room(const struct session *session)
 {
-	memset(filled, 0, sizeof(*filled));
-	filled->type = event->event_kind == ATF_KIND_RETURN ? ATF_DETAIL_TYPE_RETURN :
-							      ATF_DETAIL_TYPE_CALL;
-	if (detail->flags & SHARED_DETAIL_ARGUMENTS) {
-		filled->flags |= SONDE_REGISTERS_ARGUMENTS;
-		memcpy(filled->registers, detail->registers, 6 * sizeof(uint64_t));
-	}
-	if (detail->flags & SHARED_DETAIL_RESULT) {
-		filled->flags |= SONDE_REGISTERS_RESULT;
-		memcpy(filled->registers + 6, detail->registers + 6, 2 * sizeof(uint64_t));
-	}
-	filled->registers[8] = detail->return_address;
-	filled->registers[9] = detail->frame_pointer;
-	filled->registers[10] = detail->stack_pointer;
-	filled->time_ns = event->timestamp_ns;
-	filled->function_id = event->function_id;
-	filled->stack = (const uint8_t *)(detail + 1);
-	filled->stack_size = detail->stack_size < ATF_STACK_MAX ? detail->stack_size :
-								  ATF_STACK_MAX;
-	if (detail->units * sizeof(struct shared_unit) <
-	    sizeof(struct shared_unit) + sizeof(*detail) + filled->stack_size)
-		filled->stack_size = 0;
+	return ATF_DETAIL_RECORD_SIZE + ATF_PAYLOAD_SIZE + session->options->stack_bytes;
 }
 
-static enum sonde_status take_detail(void *context, uint32_t number, const struct shared_unit *unit,
-				     const struct shared_detail *detail,
-				     const struct atf_index_event *event, size_t ahead,
-				     uint32_t *detail_seq, struct sonde_error *err)
+/* Where a field of the payload stands in the record. */
+static uint8_t *payload(uint8_t *record, size_t offset)
+{
+	return record + ATF_DETAIL_RECORD_SIZE + offset;
+}
+
+static void encode_registers(uint8_t *record, const struct shared_unit *unit, uint16_t *flags)
+{
+	const struct shared_detail *detail = (const struct shared_detail *)(unit + 1);
+	const uint64_t *values = (const uint64_t *)(detail + 1);
+	uint8_t *to = payload(record, ATF_PAYLOAD_REGISTERS);
+
+	memset(to, 0, 8 * sizeof(*values));
+	if (detail->flags & SHARED_DETAIL_ARGUMENTS) {
+		for (size_t i = 0; i < 6; i++)
+			sonde_store_u64le(to + i * 8, values[i]);
+		*flags |= SONDE_REGISTERS_ARGUMENTS;
+	}
+	if (detail->flags & SHARED_DETAIL_RESULT) {
+		sonde_store_u64le(to + 6 * 8, values[6]); /* rax */
+		sonde_store_u64le(to + 7 * 8, values[2]); /* rdx */
+		*flags |= SONDE_REGISTERS_RESULT;
+	}
+}
+
+static inline size_t encode_detail(uint8_t *record, const struct shared_unit *unit,
+				   const struct atf_index_event *event, uint32_t slot,
+				   uint32_t index_seq, uint32_t stack_bytes)
+{
+	const struct shared_detail *detail = (const struct shared_detail *)(unit + 1);
+	bool has_registers = unit_has_registers((uint32_t)(unit->word >> UNIT_KIND_SHIFT));
+	const uint8_t *stack = (const uint8_t *)(detail + 1) +
+			       (has_registers ? SHARED_REGISTERS * sizeof(uint64_t) : 0);
+	uint32_t stack_size = detail->stack_size < stack_bytes ? detail->stack_size : stack_bytes;
+	uint16_t flags = 0;
+	struct atf_detail_record header = {
+		.total_length = ATF_DETAIL_RECORD_SIZE + ATF_PAYLOAD_SIZE + stack_size,
+		.event_type = event->event_kind == ATF_KIND_RETURN ? ATF_DETAIL_TYPE_RETURN :
+								     ATF_DETAIL_TYPE_CALL,
+		.index_seq = index_seq,
+		.thread_id = slot,
+		.timestamp = event->timestamp_ns,
+	};
+
+	atf_detail_record_encode(&header, record);
+	sonde_store_u64le(payload(record, 0), event->function_id);
+	if (has_registers)
+		encode_registers(record, unit, &flags);
+	else
+		memset(payload(record, ATF_PAYLOAD_REGISTERS), 0, 8 * sizeof(uint64_t));
+	sonde_store_u64le(payload(record, ATF_PAYLOAD_REGISTERS + 8 * 8), detail->return_address);
+	sonde_store_u64le(payload(record, ATF_PAYLOAD_REGISTERS + 9 * 8), detail->frame_pointer);
+	sonde_store_u64le(payload(record, ATF_PAYLOAD_REGISTERS + 10 * 8), detail->stack_pointer);
+	sonde_store_u32le(payload(record, ATF_PAYLOAD_STACK_SIZE),
+			  stack_size | (uint32_t)flags << 16); /* and ATF_PAYLOAD_FLAGS */
+	/* whole units are there, and whole units of room */
+	for (size_t at = 0; at < stack_size; at += sizeof(*unit))
+		memcpy(payload(record, ATF_PAYLOAD_SIZE) + at, stack + at, sizeof(*unit));
+	return header.total_length;
+}
+
+size_t lane_encode_detail(const struct session *session, uint8_t *record,
+			  const struct shared_unit *unit, const struct atf_index_event *event)
+{
+	return encode_detail(record, unit, event, 0, 0, session->options->stack_bytes);
+}
+
+static enum sonde_status take_details(void *context, uint32_t number,
+				      struct atf_index_event *events,
+				      const struct shared_unit *const *units, size_t count,
+				      size_t ahead, struct sonde_error *err)
 {
 	struct recorded_thread *thread = context;
 	struct session *session = thread->session;
 	struct lane *lane = find_lane(thread, number);
-	struct atf_recorder_detail filled;
+	const size_t most = lane_detail_room(session);
+	uint8_t *place = NULL, *record, *last = NULL;
+	uint32_t detail_seq = 0, index_seq, room;
 	enum sonde_status status;
 
-	(void)unit;
-	*detail_seq = ATF_NO_LINK;
 	if (!lane || session->failed)
 		return SONDE_OK;
-	fill_detail(&filled, detail, event);
 	if (session->flight.enabled && !session->flight.writing)
-		return flight_detail(session, lane, &filled, detail_seq, err);
+		return flight_details(session, lane, events, units, count, err);
 	status = lane_open(session, lane, err);
 	if (status < 0)
 		return lose(session, 0, err);
-	if (ahead >= atf_recorder_room(lane->writer))
-		return SONDE_OK; /* its event opens the next part */
-	filled.index_seq = atf_recorder_next_index(lane->writer) + (uint32_t)ahead;
-	status = atf_recorder_detail(lane->writer, &filled, detail_seq, err);
-	if (status < 0) {
-		*detail_seq = ATF_NO_LINK;
+	room = atf_recorder_room(lane->writer);
+	if (ahead >= room)
+		return SONDE_OK; /* their events open the next part */
+	if (count > room - ahead)
+		count = room - ahead;
+	status = atf_recorder_detail_place(lane->writer, count * most + sizeof(**units), &place,
+					   &detail_seq, err);
+	if (status < 0)
 		return lose(session, 0, err);
+	index_seq = atf_recorder_next_index(lane->writer) + (uint32_t)ahead;
+	record = place;
+	for (size_t i = 0; i < count; i++) {
+		last = record;
+		/* the room is in no cache: gets that of a record some way on */
+		for (size_t line = 0; line < most; line += CACHE_LINE)
+			__builtin_prefetch(record + BYTES_AHEAD + line, 1);
+		record += encode_detail(record, units[i], &events[i], lane->slot, index_seq++,
+					session->options->stack_bytes);
+		events[i].detail_seq = detail_seq++;
 	}
-	session_count_detail(session);
+	atf_recorder_detail_put(lane->writer, place, (size_t)(record - place), count, last);
+	session_count_details(session, count);
 	return SONDE_OK;
 }
 
@@ -252,7 +313,7 @@ void lanes_output(struct recorded_thread *thread, struct calls_output *output)
 		.context = thread,
 		.events = take_events,
 		.place = find_place,
-		.detail = take_detail,
+		.details = take_details,
 		.lane = take_lane,
 		.note = take_note,
 	};

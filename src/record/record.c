@@ -56,9 +56,9 @@ void session_fail(struct session *session, const struct sonde_error *err)
 /* How hooks work while recording is on. */
 static enum shared_mode mode_when_on(const struct session *session, bool detail)
 {
-	return detail || session->clock.kind != SHARED_CLOCK_TSC || session->selection.by_name ?
-		       MODE_GENERAL :
-		       MODE_PLAIN;
+	if (session->clock.kind != SHARED_CLOCK_TSC || session->selection.by_name)
+		return MODE_GENERAL;
+	return detail ? MODE_DETAIL : MODE_PLAIN;
 }
 
 static void session_switch(struct session *session, enum record_trigger_action action)
@@ -76,12 +76,11 @@ static void session_switch(struct session *session, enum record_trigger_action a
 		atomic_store(&control->mode, MODE_PAUSED);
 		break;
 	case TRIGGER_DETAIL_ON:
-		atomic_store(&control->detail, 1);
-		if (mode == MODE_PLAIN)
-			atomic_store(&control->mode, MODE_GENERAL);
-		break;
 	case TRIGGER_DETAIL_OFF:
-		atomic_store(&control->detail, 0);
+		atomic_store(&control->detail, action == TRIGGER_DETAIL_ON);
+		if (mode != MODE_PAUSED)
+			atomic_store(&control->mode,
+				     mode_when_on(session, action == TRIGGER_DETAIL_ON));
 		break;
 	case TRIGGER_DUMP:
 		atomic_store(&session->dump, 1);

@@ -177,11 +177,11 @@ static inline void session_copy_name(char target[SESSION_NAME_SIZE], const char 
 }
 
 /* Only the thread that reads the rings writes this, so it need not be locked. */
-static inline void session_count_detail(struct session *session)
+static inline void session_count_details(struct session *session, size_t count)
 {
-	uint64_t count = atomic_load_explicit(&session->details, memory_order_relaxed);
+	uint64_t before = atomic_load_explicit(&session->details, memory_order_relaxed);
 
-	atomic_store_explicit(&session->details, count + 1, memory_order_relaxed);
+	atomic_store_explicit(&session->details, before + count, memory_order_relaxed);
 }
 
 #endif

@@ -83,7 +83,7 @@ extern RT_HIDDEN struct rt_patch_counts rt_patch_counts;
 extern RT_HIDDEN char rt_entry[], rt_exit[];
 /* The functions of runtime.h without _kept, with all vector registers kept. */
 RT_HIDDEN void rt_record_kept(enum unit_kind kind, uint64_t function, uint64_t stack, uint64_t code,
-			      const struct shared_detail *detail);
+			      const struct rt_detail *detail);
 RT_HIDDEN void rt_record_at_kept(char *unit, enum unit_kind kind, uint64_t function, uint64_t stack,
 				 uint64_t code);
 RT_HIDDEN bool rt_place_slow_kept(struct rt_place *place, char *unit, size_t size);

@@ -7,8 +7,6 @@
 
 #include <time.h>
 
-#include "runtime/system.h"
-
 #define UNIT sizeof(struct shared_unit)
 
 uint64_t rt_clock(void)
@@ -91,81 +89,24 @@ static void write_unit(enum unit_kind kind, uint64_t function, uint64_t stack, u
 	end_taken(&taken);
 }
 
-/* Copies bytes behind a detail. Without libc, which uses vector registers. */
-static inline void copy_bytes(volatile uint64_t *to, const void *bytes, size_t size)
+static inline void write_detail(enum unit_kind kind, uint64_t function, uint64_t stack,
+				uint64_t code, const struct rt_detail *detail, const void *bytes,
+				size_t size)
 {
-	const volatile uint64_t *from = bytes;
-	uint64_t word;
+	struct taken taken;
 
-	for (; size >= UNIT; size -= UNIT, to += 4, from += 4) {
-		to[0] = from[0];
-		to[1] = from[1];
-		to[2] = from[2];
-		word = from[3];
-		to[3] = word;
-		if (rt_looks_like_unit(word))
-			rt_thread.ring->details = 1;
-	}
-	if (size)
-		to[3] = 0; /* what is left there from before */
-	rt_copy((char *)to, (const char *)from, size);
-}
-
-/* Takes a place for a unit, its detail and `size` bytes, and copies the bytes; NULL: dropped. */
-static inline volatile struct shared_detail *begin_detail(struct taken *taken, const void *bytes,
-							  size_t size)
-{
-	size_t units = 1 + (sizeof(struct shared_detail) + size + UNIT - 1) / UNIT;
-	volatile struct shared_detail *detail;
-
-	if (!take(taken, units * UNIT))
-		return NULL;
-	detail = (volatile struct shared_detail *)(taken->place.unit + UNIT);
-	detail->stack_size = (uint16_t)size;
-	detail->units = (uint32_t)units;
-	copy_bytes((volatile uint64_t *)(detail + 1), bytes, size);
-	return detail;
-}
-
-/* Volatile stores, since the compiler's way to clear memory is slow for so little. */
-static inline void fill_detail(volatile struct shared_detail *detail, uint64_t stack,
-			       uint64_t frame, uint64_t site)
-{
-	detail->stack_pointer = stack;
-	detail->frame_pointer = frame;
-	detail->return_address = site;
-	detail->flags = 0;
-	for (size_t i = 0; i < sizeof(detail->registers) / sizeof(*detail->registers); i++)
-		detail->registers[i] = 0;
-}
-
-static inline void copy_detail(volatile struct shared_detail *detail,
-			       const struct shared_detail *from)
-{
-	fill_detail(detail, from->stack_pointer, from->frame_pointer, from->return_address);
-	detail->flags = from->flags;
-	for (size_t i = 0; i < sizeof(detail->registers) / sizeof(*detail->registers); i++)
-		detail->registers[i] = from->registers[i];
-	if (rt_looks_like_unit(from->registers[3]) || rt_looks_like_unit(from->registers[7]))
-		rt_thread.ring->details = 1;
-}
-
-static inline void end_detail(const struct taken *taken, enum unit_kind kind, uint64_t function,
-			      uint64_t stack, uint64_t code)
-{
-	rt_put(&taken->place, kind | UNIT_DETAIL, function, stack, code);
-	end_taken(taken);
+	if (!take(&taken, shared_detail_units(detail->registers != NULL, size) * UNIT))
+		return;
+	rt_put_detail(&taken.place, detail, bytes, size);
+	rt_put(&taken.place, kind | UNIT_DETAIL, function, stack, code);
+	end_taken(&taken);
 }
 
 void rt_record_bytes(enum unit_kind kind, uint64_t code, const void *bytes, size_t size)
 {
-	struct taken taken;
-	volatile struct shared_detail *detail = begin_detail(&taken, bytes, size);
+	static const struct rt_detail nothing;
 
-	if (!detail)
-		return;
-	fill_detail(detail, 0, 0, 0);
-	end_detail(&taken, kind, 0, 0, code);
+	write_detail(kind, 0, 0, code, &nothing, bytes, size);
 }
 
 void rt_pause(bool paused)
@@ -229,7 +170,7 @@ static inline bool wanted(enum unit_kind kind, uint64_t function, uint64_t stack
 		rt_load_check(stack, function);
 	if (kind > UNIT_EXIT)
 		return true;
-	if (mode != MODE_PLAIN)
+	if (mode > MODE_DETAIL)
 		action = rt_filter(function);
 	if (RT_UNLIKELY(action & ~(uint32_t)FILTER_RECORD) && is_call(kind))
 		pull_triggers(action);
@@ -241,24 +182,16 @@ static inline bool wanted(enum unit_kind kind, uint64_t function, uint64_t stack
 }
 
 void rt_record(enum unit_kind kind, uint64_t function, uint64_t stack, uint64_t code,
-	       const struct shared_detail *detail)
+	       const struct rt_detail *detail)
 {
-	volatile struct shared_detail *copy;
-	struct taken taken;
-	uint64_t from;
-
 	if (!wanted(kind, function, stack))
 		return;
-	if (!detail || !rt_wants_detail()) {
+	if (detail && rt_wants_detail())
+		write_detail(kind, function, stack, code, detail,
+			     (const void *)detail->stack_pointer,
+			     rt_stack_readable(detail->stack_pointer));
+	else
 		write_unit(kind, function, stack, code);
-		return;
-	}
-	from = detail->stack_pointer;
-	copy = begin_detail(&taken, (const void *)from, rt_stack_readable(from));
-	if (!copy)
-		return;
-	copy_detail(copy, detail);
-	end_detail(&taken, kind, function, stack, code);
 }
 
 void rt_record_timed(char *unit, enum unit_kind kind, uint64_t function, uint64_t stack,
@@ -279,21 +212,48 @@ void rt_record_at(char *unit, enum unit_kind kind, uint64_t function, uint64_t s
 	rt_record_timed(unit, kind, function, stack, code, __builtin_ia32_rdtsc());
 }
 
+static inline struct rt_detail hook_detail(uint64_t stack, uint64_t site, uint64_t frame)
+{
+	return (struct rt_detail){
+		.stack_pointer = stack,
+		.frame_pointer = frame,
+		.return_address = site,
+	};
+}
+
+static RT_COLD void hook_general(enum unit_kind kind, uint64_t function, uint64_t stack,
+				 uint64_t code, uint64_t site, uint64_t frame)
+{
+	struct rt_detail detail = hook_detail(stack, site, frame);
+
+	rt_record(kind, function, stack, code, &detail);
+}
+
+/* As rt_is_plain(), where every hook writes its detail too; the clock is the TSC. */
+static inline bool is_plain_detail(void)
+{
+	return RT_LIKELY(rt_process->ready == MODE_PLAIN && rt_control->mode == MODE_DETAIL);
+}
+
 void rt_hook(enum unit_kind kind, uint64_t function, uint64_t stack, uint64_t code, uint64_t site,
 	     uint64_t frame)
 {
-	volatile struct shared_detail *detail;
-	struct taken taken;
+	struct rt_detail detail = hook_detail(stack, site, frame);
+	struct rt_place place, other;
+	size_t size, bytes;
 
-	if (!wanted(kind, function, stack))
-		return;
-	if (!rt_wants_detail()) {
-		write_unit(kind, function, stack, code);
+	if (!is_plain_detail()) {
+		hook_general(kind, function, stack, code, site, frame);
 		return;
 	}
-	detail = begin_detail(&taken, (const void *)stack, rt_stack_readable(stack));
-	if (!detail)
-		return;
-	fill_detail(detail, stack, frame, site);
-	end_detail(&taken, kind, function, stack, code);
+	bytes = rt_stack_readable(stack);
+	size = shared_detail_units(false, bytes) * UNIT;
+	if (!rt_place_take(&place, size)) {
+		other = place; /* so that `place` itself can be in registers */
+		if (!rt_place_slow(&other, place.unit, size))
+			return;
+		place = other;
+	}
+	rt_put_detail(&place, &detail, (const void *)stack, bytes);
+	rt_put(&place, kind | UNIT_DETAIL, function, stack, code);
 }

@@ -1,14 +1,68 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The general way of a compiler hook, for hooks.c alone: as rt_record(), with what a detail of
- * such a hook holds.
+ * How records with details are written, for hooks.c, record.c and returns.c.
  */
 #ifndef SONDE_RUNTIME_RECORD_H
 #define SONDE_RUNTIME_RECORD_H
 
 #include "runtime/runtime.h"
+#include "runtime/system.h"
 
+/* The general way of a compiler hook: as rt_record(), with what a detail of such a hook holds. */
 RT_HIDDEN void rt_hook(enum unit_kind kind, uint64_t function, uint64_t stack, uint64_t code,
 		       uint64_t site, uint64_t frame);
+
+/* Copies four words to a unit behind a detail. */
+static inline void rt_copy_unit(volatile uint64_t *to, const volatile uint64_t *from)
+{
+	uint64_t word = from[3];
+
+	to[0] = from[0];
+	to[1] = from[1];
+	to[2] = from[2];
+	to[3] = word;
+	if (rt_looks_like_unit(word))
+		rt_thread.ring->details = 1;
+}
+
+/* Without libc, which uses vector registers. */
+static inline void rt_copy_behind(volatile uint64_t *to, const void *bytes, size_t size)
+{
+	const volatile uint64_t *from = bytes;
+
+	for (; size >= sizeof(struct shared_unit); size -= sizeof(struct shared_unit)) {
+		rt_copy_unit(to, from);
+		to += 4;
+		from += 4;
+	}
+	if (size) {
+		to[3] = 0; /* what is left there from before */
+		rt_copy((char *)to, (const char *)from, size);
+	}
+}
+
+/*
+ * Puts a detail, of `size` bytes that begin at `bytes`, behind the unit of a place; rt_put() comes
+ * next and makes it valid. Volatile stores, since the compiler's ways with so little are slow.
+ */
+static inline __attribute__((always_inline)) void rt_put_detail(const struct rt_place *place,
+								const struct rt_detail *detail,
+								const void *bytes, size_t size)
+{
+	volatile uint64_t *to = (volatile uint64_t *)(place->unit + sizeof(struct shared_unit));
+
+	to[0] = detail->stack_pointer;
+	to[1] = detail->frame_pointer;
+	to[2] = detail->return_address;
+	to[3] = size | (uint64_t)detail->flags << 16 |
+		shared_detail_units(detail->registers != NULL, size) << 32;
+	to += 4;
+	if (detail->registers) {
+		rt_copy_unit(to, detail->registers);
+		rt_copy_unit(to + 4, detail->registers + 4);
+		to += SHARED_REGISTERS;
+	}
+	rt_copy_behind(to, bytes, size);
+}
 
 #endif

@@ -13,6 +13,7 @@
 #include <cpuid.h>
 
 #include "runtime/patch.h"
+#include "runtime/record.h"
 #include "runtime/system.h"
 
 struct rt_returns_middle *_Atomic rt_returns[RETURNS_TOP];
@@ -71,32 +72,26 @@ static inline bool return_keep(uint64_t slot, uint64_t original, uint64_t functi
 	return true;
 }
 
-static void detail_fill(struct shared_detail *detail, const struct rt_frame *frame, bool entry,
-			uint64_t original)
+static inline struct rt_detail detail_of(enum unit_kind kind, const struct rt_frame *frame,
+					 uint64_t original)
 {
-	detail->stack_pointer = (uint64_t)&frame->return_address + (entry ? 0 : 8);
-	detail->frame_pointer = frame->rbp;
-	detail->return_address = original;
-	detail->stack_size = 0;
-	detail->flags = entry ? SHARED_DETAIL_ARGUMENTS : SHARED_DETAIL_RESULT;
-	detail->units = 0;
-	detail->registers[0] = entry ? frame->rdi : 0;
-	detail->registers[1] = entry ? frame->rsi : 0;
-	detail->registers[2] = entry ? frame->rdx : 0;
-	detail->registers[3] = entry ? frame->rcx : 0;
-	detail->registers[4] = entry ? frame->r8 : 0;
-	detail->registers[5] = entry ? frame->r9 : 0;
-	detail->registers[6] = entry ? 0 : frame->rax;
-	detail->registers[7] = entry ? 0 : frame->rdx;
+	bool leaves = kind == UNIT_EXIT;
+
+	return (struct rt_detail){
+		.stack_pointer = (uint64_t)&frame->return_address + (leaves ? 8 : 0),
+		.frame_pointer = frame->rbp,
+		.return_address = original,
+		.registers = &frame->rdi,
+		.flags = leaves ? SHARED_DETAIL_RESULT : SHARED_DETAIL_ARGUMENTS,
+	};
 }
 
 /* The way that always works. */
 static RT_COLD void record_slow(enum unit_kind kind, uint64_t function,
 				const struct rt_frame *frame, uint64_t original)
 {
-	struct shared_detail detail;
+	struct rt_detail detail = detail_of(kind, frame, original);
 
-	detail_fill(&detail, frame, kind != UNIT_EXIT, original);
 	rt_record_kept(kind, function, (uint64_t)&frame->return_address, original, &detail);
 }
 
@@ -115,23 +110,14 @@ static inline void record_plain(enum unit_kind kind, uint64_t function,
 static void record_detail(enum unit_kind kind, uint64_t function, const struct rt_frame *frame,
 			  uint64_t original)
 {
-	uint64_t from = (uint64_t)&frame->return_address + (kind == UNIT_EXIT ? 8 : 0);
-	uint32_t stack_size = (uint32_t)rt_stack_readable(from);
-	uint32_t units = 1 + (uint32_t)(sizeof(struct shared_detail) + stack_size + 31) / 32;
-	size_t size = units * sizeof(struct shared_unit);
-	struct shared_detail *detail;
+	struct rt_detail detail = detail_of(kind, frame, original);
+	size_t stack_size = rt_stack_readable(detail.stack_pointer);
+	size_t size = shared_detail_units(true, stack_size) * sizeof(struct shared_unit);
 	struct rt_place place;
 
 	if (!rt_place_take(&place, size) && !rt_place_slow_kept(&place, place.unit, size))
 		return;
-	if (!rt_thread.ring->details)
-		rt_thread.ring->details = 1;
-	detail = (struct shared_detail *)(place.unit + sizeof(struct shared_unit));
-	detail_fill(detail, frame, kind != UNIT_EXIT, original);
-	detail->stack_size = (uint16_t)stack_size;
-	detail->units = units;
-	rt_copy(detail + 1, (const void *)from, stack_size);
-	__asm__ volatile("" : : : "memory");
+	rt_put_detail(&place, &detail, (const void *)detail.stack_pointer, stack_size);
 	rt_put(&place, kind | UNIT_DETAIL, function, (uint64_t)&frame->return_address, original);
 }
 
@@ -153,7 +139,7 @@ static bool is_pause_to_note(void)
  */
 static bool is_simple(uint64_t word)
 {
-	return rt_control->mode >= MODE_GENERAL && rt_process->generation &&
+	return rt_control->mode >= MODE_DETAIL && rt_process->generation &&
 	       rt_control->clock == SHARED_CLOCK_TSC && !rt_thread.loading && !is_pause_to_note() &&
 	       !(word & THUNK_TRIGGER);
 }

@@ -68,6 +68,15 @@ struct rt_process {
 extern RT_HIDDEN struct rt_process *rt_process;	    /* never NULL */
 extern RT_HIDDEN struct shared_control *rt_control; /* never NULL */
 
+/* What a detail is made of. */
+struct rt_detail {
+	uint64_t stack_pointer; /* stack bytes are read from here */
+	uint64_t frame_pointer;
+	uint64_t return_address;
+	const uint64_t *registers; /* SHARED_REGISTERS of them; NULL where the kind has none */
+	uint32_t flags;
+};
+
 /* A place in a ring. */
 struct rt_place {
 	char *unit;
@@ -93,7 +102,7 @@ static inline bool rt_place_take(struct rt_place *place, size_t size)
 	place->lap = *(volatile uint64_t *)&rt_thread.lap;
 	offset = unit - (uint64_t) * (char *volatile *)&rt_thread.start;
 	/* Places and chunks are whole units. */
-	if (size == sizeof(struct shared_unit))
+	if (__builtin_constant_p(size) && size == sizeof(struct shared_unit))
 		return RT_LIKELY(offset < rt_thread.room);
 	return RT_LIKELY(offset < rt_thread.room && offset + size <= rt_thread.room);
 }
@@ -131,11 +140,10 @@ static inline bool rt_is_plain(void)
 /*
  * The other way to record, for everything but MODE_PLAIN with room in the chunk: sets up process
  * and thread, waits for room or drops, looks at filters and triggers, adds details. `detail` is
- * NULL where the caller has none to give; else its stack bytes are read from stack_pointer here,
- * and stack_size and units are filled in.
+ * NULL where the caller has none to give.
  */
 RT_HIDDEN void rt_record(enum unit_kind kind, uint64_t function, uint64_t stack, uint64_t code,
-			 const struct shared_detail *detail);
+			 const struct rt_detail *detail);
 
 /* The second half of a plain record whose place did not fit (rt_place_take() was false): with
  * the time that was read there, or with a new one. */
@@ -249,7 +257,18 @@ RT_HIDDEN void rt_load_forked(void);
 /* stack.c: [low, high) of the calling thread's stack, as far as it can be told. */
 RT_HIDDEN void rt_stack_bounds(uint64_t *low, uint64_t *high);
 /* How many of the bytes wanted above an address of the stack can be read without leaving it. */
-RT_HIDDEN size_t rt_stack_readable(uint64_t from);
+RT_HIDDEN size_t rt_stack_readable_slow(uint64_t from);
+
+static inline size_t rt_stack_readable(uint64_t from)
+{
+	const struct shared_ring *ring = rt_thread.ring;
+	size_t size = rt_control->stack_bytes;
+
+	if (RT_LIKELY(rt_thread.room && from >= ring->stack_low && from + size <= ring->stack_high))
+		return size;
+	return rt_stack_readable_slow(from);
+}
+
 RT_HIDDEN void rt_stack_remember_main(void);
 RT_HIDDEN extern _Atomic uint64_t rt_stack_size;
 

@@ -95,23 +95,40 @@ enum stack_use {
 enum shared_request { REQUEST_FLUSH = 1, REQUEST_DUMP, REQUEST_TRIGGER };
 
 enum {
-	SHARED_DETAIL_ARGUMENTS = 1, /* registers[0..5] are real */
-	SHARED_DETAIL_RESULT = 2,    /* registers[6..7] are real */
+	SHARED_DETAIL_ARGUMENTS = 1, /* rdi rsi rdx rcx r8 r9 are real */
+	SHARED_DETAIL_RESULT = 2,    /* rax rdx are real */
 };
 
-/* Behind a unit with UNIT_DETAIL; then stack_size bytes, then padding up to `units` in all. */
+/*
+ * Behind a unit with UNIT_DETAIL; then, of a patched entry or exit, SHARED_REGISTERS of them; then
+ * stack_size bytes, and padding up to `units` in all. Its last word is never a unit's: kind 0.
+ */
 struct shared_detail {
 	uint64_t stack_pointer;
 	uint64_t frame_pointer;
 	uint64_t return_address; /* call site */
 	uint16_t stack_size;
-	uint16_t flags;	       /* SHARED_DETAIL_* */
-	uint32_t units;	       /* of the whole record, the first one included */
-	uint64_t registers[8]; /* rdi rsi rdx rcx r8 r9 rax rdx(returned) */
+	uint16_t flags; /* SHARED_DETAIL_* */
+	uint32_t units; /* of the whole record, the first one included */
 };
 
+#define SHARED_REGISTERS 8 /* rdi rsi rdx rcx r8 r9 rax, and one that says nothing */
+
+/* Whether registers stand behind the detail of this kind of unit, given with UNIT_DETAIL or not. */
+static inline int unit_has_registers(uint32_t kind)
+{
+	kind &= ~UNIT_DETAIL;
+	return kind >= UNIT_ENTRY && kind <= UNIT_EXIT;
+}
+
+/* The units of a record with a detail of so many bytes. */
+static inline uint64_t shared_detail_units(int has_registers, uint64_t stack_size)
+{
+	return 2 + (has_registers ? SHARED_REGISTERS / 4 : 0) + (stack_size + 31) / 32;
+}
+
 _Static_assert(sizeof(struct shared_unit) == 32, "a unit is 32 bytes");
-_Static_assert(sizeof(struct shared_detail) == 96, "the fixed part of a detail is 3 units");
+_Static_assert(sizeof(struct shared_detail) == 32, "the fixed part of a detail is a unit");
 
 /* Where in shared memory the memory of a ring begins is control->rings_memory + number * ring_size. */
 enum ring_state {
@@ -222,7 +239,8 @@ enum shared_mode {
 	MODE_NONE,    /* 0 is what a forked child finds in rt_process.ready: never a mode */
 	MODE_OFF,     /* nothing is recorded, and nobody waits any more */
 	MODE_PLAIN,   /* every hook writes one unit */
-	MODE_GENERAL, /* filters, details or triggers are looked at */
+	MODE_DETAIL,  /* every hook writes one unit with its detail */
+	MODE_GENERAL, /* filters and triggers are looked at, and whether details are wanted */
 	MODE_PAUSED,  /* as GENERAL, but nothing is recorded unless a trigger starts it */
 };
 

@@ -14,7 +14,6 @@
 
 #define UNLIMITED_SIZE (UINT64_C(1) << 30) /* what we take an unlimited main stack for */
 #define THREAD_SIZE (UINT64_C(8) << 20)
-#define STACK_BYTES_MAX 256u
 #define PAGE 4096u
 
 extern void *__libc_stack_end;
@@ -63,13 +62,11 @@ void rt_stack_bounds(uint64_t *low, uint64_t *high)
 	*low = *high > size ? *high - size : 0;
 }
 
-size_t rt_stack_readable(uint64_t from)
+size_t rt_stack_readable_slow(uint64_t from)
 {
 	size_t size = rt_control->stack_bytes, left = PAGE - from % PAGE;
 	uint64_t low, high;
 
-	if (size > STACK_BYTES_MAX)
-		size = STACK_BYTES_MAX;
 	if (rt_thread.room) {
 		low = rt_thread.ring->stack_low;
 		high = rt_thread.ring->stack_high;

@@ -17,7 +17,7 @@
 #include <sonde/sonde.h>
 
 #include "fault.h"
-#include "formats/atf/atf_recorder.h"
+#include "../recorder_detail.h"
 
 #define THREADS 3
 #define ROUNDS 5
@@ -128,15 +128,15 @@ static enum sonde_status put_events(struct atf_recorder_thread *thread, uint64_t
 	if (!atf_recorder_room(thread))
 		status = atf_recorder_next_part(thread, err);
 	for (uint32_t i = 0; i < world.events && status == SONDE_OK; i++) {
-		struct atf_recorder_detail detail = {
-			.type = ATF_DETAIL_TYPE_CALL,
+		static const struct sonde_registers registers;
+		struct atf_detail_record header = {
+			.event_type = ATF_DETAIL_TYPE_CALL,
 			.index_seq = atf_recorder_next_index(thread) + i,
-			.time_ns = round * EVENTS_MAX + i,
-			.function_id = 1,
+			.timestamp = round * EVENTS_MAX + i,
 		};
 
 		events[i] = (struct atf_index_event){
-			.timestamp_ns = detail.time_ns,
+			.timestamp_ns = header.timestamp,
 			.function_id = 1,
 			.thread_id = atf_recorder_thread_slot(thread),
 			.event_kind = i % 2 ? ATF_KIND_RETURN : ATF_KIND_CALL,
@@ -144,7 +144,8 @@ static enum sonde_status put_events(struct atf_recorder_thread *thread, uint64_t
 			.detail_seq = ATF_NO_LINK,
 		};
 		if (i % 2 == 0)
-			status = atf_recorder_detail(thread, &detail, &events[i].detail_seq, err);
+			status = recorder_add_detail(thread, header, &registers, 1, NULL, 0,
+						     &events[i].detail_seq, err);
 	}
 	return status < 0 ? status : atf_recorder_events(thread, events, world.events, err);
 }

@@ -79,21 +79,29 @@ static enum sonde_status take_events(void *context, uint32_t lane, struct atf_in
 }
 
 /* Numbers details, and notes their text and the number of the event. */
-static enum sonde_status take_detail(void *context, uint32_t lane, const struct shared_unit *unit,
-				     const struct shared_detail *detail,
-				     const struct atf_index_event *event, size_t ahead,
-				     uint32_t *detail_seq, struct sonde_error *err)
+static enum sonde_status take_details(void *context, uint32_t lane, struct atf_index_event *events,
+				      const struct shared_unit *const *units, size_t count,
+				      size_t ahead, struct sonde_error *err)
 {
 	struct sink *sink = context;
 
 	(void)err;
-	assert_ptr_equal(detail, unit + 1);
-	assert_true(event->event_kind != 0);
-	*detail_seq = sink->details++;
-	if (lane < SCRIPT_LANES)
-		append(sink->result->notes, sizeof(sink->result->notes), "detail %u of %llu: %.*s;",
-		       *detail_seq, (unsigned long long)sink->lanes[lane].count + ahead,
-		       (int)detail->stack_size, (const char *)(detail + 1));
+	for (size_t i = 0; i < count; i++) {
+		const struct shared_detail *detail = (const struct shared_detail *)(units[i] + 1);
+		uint32_t kind = (uint32_t)(units[i]->word >> UNIT_KIND_SHIFT);
+		const char *bytes = (const char *)(detail + 1);
+
+		assert_true(kind & UNIT_DETAIL);
+		assert_true(events[i].event_kind != 0);
+		if (unit_has_registers(kind))
+			bytes += SHARED_REGISTERS * sizeof(uint64_t);
+		events[i].detail_seq = sink->details++;
+		if (lane < SCRIPT_LANES)
+			append(sink->result->notes, sizeof(sink->result->notes),
+			       "detail %u of %llu: %.*s;", events[i].detail_seq,
+			       (unsigned long long)(sink->lanes[lane].count + ahead + i),
+			       (int)detail->stack_size, bytes);
+	}
 	return SONDE_OK;
 }
 
@@ -141,14 +149,15 @@ void script_add(struct script *script, enum unit_kind kind, uint64_t time, uint6
 
 void script_add_detail(struct script *script, const void *bytes, size_t size)
 {
-	size_t units = 4 + (size + 31) / 32;
+	struct shared_unit *unit = &script->units[script->count - 1];
+	int has_registers = unit_has_registers((uint32_t)(unit->word >> UNIT_KIND_SHIFT));
+	size_t units = shared_detail_units(has_registers, size);
 	struct shared_detail detail = { .stack_size = (uint16_t)size, .units = (uint32_t)units };
-	char *place = (char *)&script->units[script->count];
 
 	assert_true(script->count + units - 1 <= SCRIPT_UNITS);
-	script->units[script->count - 1].word |= (uint64_t)UNIT_DETAIL << UNIT_KIND_SHIFT;
-	memcpy(place, &detail, sizeof(detail));
-	memcpy(place + sizeof(detail), bytes, size);
+	unit->word |= (uint64_t)UNIT_DETAIL << UNIT_KIND_SHIFT;
+	memcpy(unit + 1, &detail, sizeof(detail));
+	memcpy(unit + 2 + (has_registers ? SHARED_REGISTERS / 4 : 0), bytes, size);
 	script->count += units - 1;
 }
 
@@ -172,7 +181,7 @@ static size_t record_size(const struct shared_unit *unit, size_t left)
 {
 	const struct shared_detail *detail = (const struct shared_detail *)(unit + 1);
 
-	if (!(unit->word >> UNIT_KIND_SHIFT & UNIT_DETAIL) || left < 4 || detail->units < 4 ||
+	if (!(unit->word >> UNIT_KIND_SHIFT & UNIT_DETAIL) || left < 2 || detail->units < 2 ||
 	    detail->units > left)
 		return 1;
 	return detail->units;
@@ -188,7 +197,7 @@ static enum sonde_status run(const struct script *script, struct script_result *
 	struct calls_output output = {
 		.context = &sink,
 		.events = take_events,
-		.detail = take_detail,
+		.details = take_details,
 		.lane = take_lane,
 		.note = take_note,
 	};

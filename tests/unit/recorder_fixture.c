@@ -13,6 +13,8 @@
 
 #include "recorder_fixture.h"
 
+#include "../recorder_detail.h"
+
 #define STACK_SIZE 64
 
 char scratch[64] = "/tmp/sonde-test-recorder-XXXXXX";
@@ -145,23 +147,21 @@ static uint8_t stack_byte(uint64_t n, size_t i)
 enum sonde_status add_detail(struct atf_recorder_thread *thread, struct atf_index_event *event,
 			     uint64_t n, uint32_t index_seq)
 {
-	struct atf_recorder_detail detail = {
-		.type = event->event_kind == ATF_KIND_CALL ? ATF_DETAIL_TYPE_CALL :
-							     ATF_DETAIL_TYPE_RETURN,
-		.flags = SONDE_REGISTERS_ARGUMENTS,
+	struct atf_detail_record header = {
+		.event_type = event->event_kind == ATF_KIND_CALL ? ATF_DETAIL_TYPE_CALL :
+								   ATF_DETAIL_TYPE_RETURN,
 		.index_seq = index_seq,
-		.time_ns = event->timestamp_ns,
-		.function_id = event->function_id,
-		.stack_size = n % 3 ? STACK_SIZE : 0,
+		.timestamp = event->timestamp_ns,
 	};
+	struct sonde_registers registers = { .flags = SONDE_REGISTERS_ARGUMENTS };
 	uint8_t stack[STACK_SIZE];
 
 	for (size_t i = 0; i < STACK_SIZE; i++)
 		stack[i] = stack_byte(n, i);
 	for (int i = 0; i < SONDE_REGISTER_COUNT; i++)
-		detail.registers[i] = n << 32 | (uint64_t)i;
-	detail.stack = stack;
-	return atf_recorder_detail(thread, &detail, &event->detail_seq, &err);
+		registers.values[i] = n << 32 | (uint64_t)i;
+	return recorder_add_detail(thread, header, &registers, event->function_id, stack,
+				   n % 3 ? STACK_SIZE : 0, &event->detail_seq, &err);
 }
 
 enum sonde_status try_events(struct atf_recorder_thread *thread, uint64_t first, size_t count,

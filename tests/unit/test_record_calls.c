@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -474,11 +475,43 @@ static void test_details(void **state)
 	script_add_detail(&script, large, sizeof(large));
 	script_return(&script, 320, S(80), 'E');
 	expect(&script, "1+A@100#0 1-A@120 1+D@200 1-D@220 1+E@300 1-E@320");
-	script.count -= 4 + sizeof(large) / 32 + 1;
+	script.count -= 2 + sizeof(large) / 32 + 1;
 	script.options.max_depth = 1;
 	script.options.min_time_ns = 0;
 	expect(&script, "1+A@100#0 1-A@120 1+D@200 1-D@220");
 	assert_string_equal(result.notes, "detail 0 of 0: one;");
+}
+
+/* More than are given out at a time, of patched entries, with a longer one and a bare one. */
+static void test_many_details(void **state)
+{
+	enum { PAIRS = 80, LONGER = 70, BARE = 75 };
+	struct script script = { 0 };
+	char events[PAIRS * 32] = "", notes[PAIRS * 64] = "", text[64];
+	uint32_t detail = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < PAIRS; i++) {
+		int size = snprintf(text, sizeof(text), i == LONGER ? "%040u" : "%u", i);
+
+		script_add(&script, UNIT_ENTRY, 2 * i, S(80), 0x1234, FUNCTION('A'));
+		script_add_detail(&script, text, (size_t)size);
+		snprintf(events + strlen(events), sizeof(events) - strlen(events), "%s1+A@%u#%u",
+			 i ? " " : "", 2 * i, detail);
+		snprintf(notes + strlen(notes), sizeof(notes) - strlen(notes),
+			 "detail %u of %u: %s;", detail++, 2 * i, text);
+		script_add(&script, UNIT_EXIT, 2 * i + 1, S(80), 0x1234, FUNCTION('A'));
+		snprintf(events + strlen(events), sizeof(events) - strlen(events), " 1-A@%u",
+			 2 * i + 1);
+		if (i == BARE)
+			continue;
+		script_add_detail(&script, "", 0);
+		snprintf(events + strlen(events), sizeof(events) - strlen(events), "#%u", detail);
+		snprintf(notes + strlen(notes), sizeof(notes) - strlen(notes), "detail %u of %u: ;",
+			 detail++, 2 * i + 1);
+	}
+	expect(&script, events);
+	assert_string_equal(result.notes, notes);
 }
 
 static void test_notes(void **state)
@@ -515,17 +548,19 @@ static void test_garbage(void **state)
 	expect(&script, "1+A@1 1-A@3");
 	script_call(&script, 4, S(100), 'B');
 	script_add_detail(&script, "text", 4);
-	detail = (struct shared_detail *)&script.units[script.count - 4];
-	detail->units = 6;
+	detail = (struct shared_detail *)&script.units[script.count - 2];
+	detail->units = 4;
+	assert_int_equal(script_try(&script, &result), SONDE_CORRUPT);
+	detail->units = 1;
 	assert_int_equal(script_try(&script, &result), SONDE_CORRUPT);
 	detail->units = 3;
-	assert_int_equal(script_try(&script, &result), SONDE_CORRUPT);
-	detail->units = 5;
 	detail->stack_size = 33;
 	assert_int_equal(script_try(&script, &result), SONDE_CORRUPT);
 	detail->stack_size = 32;
 	assert_int_equal(script_try(&script, &result), SONDE_OK);
-	script.count -= 2;
+	script.count--;
+	assert_int_equal(script_try(&script, &result), SONDE_CORRUPT);
+	script.count--;
 	assert_int_equal(script_try(&script, &result), SONDE_CORRUPT);
 }
 
@@ -677,6 +712,7 @@ int main(void)
 		cmocka_unit_test(test_min_time_at_the_end),
 		cmocka_unit_test(test_max_depth),
 		cmocka_unit_test(test_details),
+		cmocka_unit_test(test_many_details),
 		cmocka_unit_test(test_notes),
 		cmocka_unit_test(test_garbage),
 		cmocka_unit_test(test_random),

@@ -168,11 +168,10 @@ static inline void atf_detail_record_decode(struct atf_detail_record *record, co
 
 static inline void atf_detail_record_encode(const struct atf_detail_record *record, uint8_t *bytes)
 {
-	sonde_store_u32le(bytes, record->total_length);
-	sonde_store_u16le(bytes + 4, record->event_type);
-	sonde_store_u16le(bytes + 6, record->flags);
-	sonde_store_u32le(bytes + 8, record->index_seq);
-	sonde_store_u32le(bytes + 12, record->thread_id);
+	/* two fields and more at a time: this is done for every event */
+	sonde_store_u64le(bytes, record->total_length | (uint64_t)record->event_type << 32 |
+					 (uint64_t)record->flags << 48);
+	sonde_store_u64le(bytes + 8, record->index_seq | (uint64_t)record->thread_id << 32);
 	sonde_store_u64le(bytes + 16, record->timestamp);
 }
 

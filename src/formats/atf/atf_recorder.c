@@ -431,66 +431,61 @@ static struct detail_buffer *take_buffer(struct atf_recorder_thread *thread)
 	return buffer;
 }
 
-static void encode_detail(uint8_t *bytes, const struct atf_recorder_detail *detail, size_t size,
-			  uint32_t slot)
+enum sonde_status atf_recorder_detail_place(struct atf_recorder_thread *thread, size_t size,
+					    uint8_t **place, uint32_t *detail_seq,
+					    struct sonde_error *err)
 {
-	struct atf_detail_record record = {
-		.total_length = (uint32_t)size,
-		.event_type = detail->type,
-		.index_seq = detail->index_seq,
-		.thread_id = slot,
-		.timestamp = detail->time_ns,
-	};
-
-	atf_detail_record_encode(&record, bytes);
-	bytes += ATF_DETAIL_RECORD_SIZE;
-	atf_payload_encode(bytes, detail->function_id, detail->registers, detail->stack_size,
-			   detail->flags);
-	if (detail->stack_size)
-		memcpy(bytes + ATF_PAYLOAD_SIZE, detail->stack, detail->stack_size);
-}
-
-/* Numbers of events that come behind the last of a part may have wrapped. */
-static bool is_in_part(const struct atf_recorder_thread *thread, uint32_t index_seq)
-{
-	return index_seq >= atf_recorder_next_index(thread) &&
-	       index_seq < thread->recorder->events_per_file;
-}
-
-enum sonde_status atf_recorder_detail(struct atf_recorder_thread *thread,
-				      const struct atf_recorder_detail *detail,
-				      uint32_t *detail_seq, struct sonde_error *err)
-{
-	size_t size = ATF_DETAIL_RECORD_SIZE + ATF_PAYLOAD_SIZE + detail->stack_size;
 	struct detail_buffer *buffer;
 	enum sonde_status status = SONDE_OK;
+	size_t room = 0;
 
-	*detail_seq = ATF_NO_LINK;
 	if (needs_care(thread))
 		status = prepare(thread, err);
-	if (status == SONDE_OK && detail->stack_size > ATF_STACK_MAX)
-		status = sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
-				    "%u stack bytes, at most %u are allowed", detail->stack_size,
-				    ATF_STACK_MAX);
 	if (status == SONDE_OK && thread->buffer &&
-	    thread->buffer->used + size >
-		    (thread->detail.stage ? DETAIL_STAGED_SIZE : DETAIL_BUFFER_SIZE))
+	    (thread->detail.stage || thread->buffer->used + size > DETAIL_BUFFER_SIZE))
 		status = flush_details(thread, err);
-	if (status < 0 || !is_in_part(thread, detail->index_seq))
+	if (status == SONDE_OK && thread->detail.stage)
+		status = recorder_stage_room(&thread->detail, size, &room, err);
+	if (status < 0)
 		return status;
+	*detail_seq = (uint32_t)thread->frame.detail_footer.event_count;
+	if (room) {
+		*place = recorder_stage_place(&thread->detail, &room);
+		return SONDE_OK;
+	}
 	buffer = thread->buffer ? thread->buffer : take_buffer(thread);
 	if (!buffer)
 		return recorder_give_up(thread, sonde_fail_nomem(err));
-	encode_detail(buffer->data + buffer->used, detail, size, thread->written.slot);
-	buffer->used += size;
-	*detail_seq = (uint32_t)thread->frame.detail_footer.event_count + buffer->count;
-	if (buffer->count++ == 0) {
-		buffer->first_ns = detail->time_ns;
-		buffer->linked_first = detail->index_seq;
-	}
-	buffer->last_ns = detail->time_ns;
-	buffer->linked_last = detail->index_seq;
+	*place = buffer->data + buffer->used;
+	*detail_seq += buffer->count;
 	return SONDE_OK;
+}
+
+void atf_recorder_detail_put(struct atf_recorder_thread *thread, const uint8_t *place, size_t size,
+			     size_t count, const uint8_t *last)
+{
+	struct detail_buffer *buffer = thread->buffer;
+	struct atf_detail_record from, to;
+
+	if (!count)
+		return;
+	atf_detail_record_decode(&from, place);
+	atf_detail_record_decode(&to, last);
+	if (!buffer) {
+		recorder_stage_put(&thread->detail, place, size);
+		atf_frame_sum_details(&thread->frame, place, size);
+		atf_frame_count_details(&thread->frame, count, from.timestamp, to.timestamp);
+		atf_frame_link(&thread->frame, from.index_seq, to.index_seq);
+		return;
+	}
+	if (!buffer->count) {
+		buffer->first_ns = from.timestamp;
+		buffer->linked_first = from.index_seq;
+	}
+	buffer->last_ns = to.timestamp;
+	buffer->linked_last = to.index_seq;
+	buffer->used += size;
+	buffer->count += (uint32_t)count;
 }
 
 /* The bytes of events as in the file; borrowed. NULL where memory failed. */

@@ -85,23 +85,18 @@ enum sonde_status atf_recorder_events(struct atf_recorder_thread *thread,
 struct atf_index_event *atf_recorder_place(struct atf_recorder_thread *thread, size_t *count);
 
 /*
- * Appends a detail of the event that will have `index_seq` and gives its number for that event's
- * detail_seq. Kept in a buffer until atf_recorder_events() is called next. One whose event will
- * not fit into the present part is passed over, and its number is ATF_NO_LINK.
+ * Details of events that are still to come. place() gives room for records of `size` bytes in all
+ * (at most ATF_RECORDER_DETAILS_MAX), and the number of the first for the detail_seq of its event;
+ * put() takes in `count` of them that were put there. Between the two is no other call for this
+ * thread. index_seq is that of the event, which must fit into the present part; they come in the
+ * order of their events.
  */
-struct atf_recorder_detail {
-	uint16_t type;	/* ATF_DETAIL_TYPE_* */
-	uint16_t flags; /* of the payload: SONDE_REGISTERS_* */
-	uint32_t index_seq;
-	uint64_t time_ns;
-	uint64_t function_id;
-	uint64_t registers[SONDE_REGISTER_COUNT];
-	const uint8_t *stack;
-	uint16_t stack_size;
-};
-enum sonde_status atf_recorder_detail(struct atf_recorder_thread *thread,
-				      const struct atf_recorder_detail *detail,
-				      uint32_t *detail_seq, struct sonde_error *err);
+#define ATF_RECORDER_DETAILS_MAX ((size_t)256 << 10)
+enum sonde_status atf_recorder_detail_place(struct atf_recorder_thread *thread, size_t size,
+					    uint8_t **place, uint32_t *detail_seq,
+					    struct sonde_error *err);
+void atf_recorder_detail_put(struct atf_recorder_thread *thread, const uint8_t *place, size_t size,
+			     size_t count, const uint8_t *last);
 
 /* The first and last events of a thread were not recorded but made up to open and close calls. */
 void atf_recorder_set_synthetic(struct atf_recorder_thread *thread, uint64_t head, uint64_t tail);

@@ -20,13 +20,9 @@
 /* Much is copied to stages and summed up in steps of so many bytes. */
 #define STEP_BYTES ((size_t)4096)
 
-/*
- * Details wait here for the next events of their thread; threads take turns. When there are many,
- * few bytes are gathered, so that they are still in the nearest cache when they go on to a stage.
- */
+/* Details that have no stage wait here for the next events of their thread; threads take turns. */
 #define DETAIL_BUFFERS 16
-#define DETAIL_BUFFER_SIZE ((size_t)256 << 10)
-#define DETAIL_STAGED_SIZE STEP_BYTES
+#define DETAIL_BUFFER_SIZE ATF_RECORDER_DETAILS_MAX
 
 struct detail_buffer {
 	struct atf_recorder_thread *thread; /* NULL: free */

@@ -19,6 +19,7 @@
 #include "base/file.h"
 
 #define NAME_TRIES 100
+#define SUFFIX_SIZE 32 /* of ".partial-", two numbers and what is between them, at most */
 #define OPEN_FOLDERS 16
 #define SYNCED_ONE_BY_ONE 64
 
@@ -177,15 +178,17 @@ static enum sonde_status check_existing(const char *target, bool is_folder, bool
 	return refuse(err, target, "exists already; choose another name or ask for a replacement");
 }
 
-/* A new name beside the target, malloc'd. */
+/* A new name beside the target, malloc'd. The end of a long one is left out to make room. */
 static char *work_name(const char *target)
 {
 	static _Atomic uint64_t counter;
+	const char *slash = strrchr(target, '/'), *base = slash ? slash + 1 : target;
 	struct sonde_buffer name = { 0 };
 	struct timespec now = { 0 };
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	sonde_buffer_put_text(&name, target);
+	sonde_buffer_put(&name, target,
+			 (size_t)(base - target) + strnlen(base, NAME_MAX - SUFFIX_SIZE));
 	sonde_buffer_put_text(&name, ".partial-");
 	sonde_buffer_put_u64(&name, (uint64_t)getpid());
 	sonde_buffer_put_char(&name, '-');
@@ -232,7 +235,7 @@ enum sonde_status sonde_staged_begin(struct sonde_staged *staged, const char *ta
 			staged->work = name;
 		} else {
 			if (errno != EEXIST || i == NAME_TRIES)
-				status = sonde_fail_errno(err, name, "cannot be created");
+				status = sonde_fail_errno(err, target, "cannot be created");
 			free(name);
 		}
 	}
@@ -397,7 +400,7 @@ enum sonde_status sonde_staged_commit(struct sonde_staged *staged, struct sonde_
 	bool old_remains;
 
 	if (!sync_tree(staged->work))
-		return sonde_fail_errno(err, staged->work, "cannot be brought to the disk");
+		return sonde_fail_errno(err, staged->target, "cannot be brought to the disk");
 	status = take_place(staged, &old_remains, err);
 	if (status < 0)
 		return status;

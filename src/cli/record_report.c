@@ -209,6 +209,8 @@ static void tell_nothing(struct cli *cli, const struct record_options *options,
 	} else if (options->start_paused) {
 		cli_warning(cli, "nothing was recorded: nothing switched recording on (no trigger "
 				 "fired, and the program did not resume it)");
+	} else if (result->entries_too_short || result->entries_not_writable) {
+		cli_warning(cli, "nothing was recorded");
 	} else if (has_filter(options)) {
 		cli_warning(cli, "nothing was recorded: no function that was called fits "
 				 "--function, --exclude and --module");
@@ -238,6 +240,20 @@ static void tell_dropped(struct cli *cli, const struct record_options *options,
 	tell(cli, &text, cli_warning);
 	if (!cli->common.quiet && options->on_full != ON_FULL_WAIT)
 		cli_hint(cli, "a larger --ring-size loses fewer, --on-full wait none");
+}
+
+/* Functions that should have been recorded and were not; `why` they could not be patched. */
+static void tell_unpatched(struct cli *cli, uint64_t count, const char *why)
+{
+	struct sonde_buffer text = { 0 };
+
+	if (!count)
+		return;
+	cli_put_counted(&text, count, "function");
+	sonde_buffer_put_text(&text, " could not be patched, so no call of ");
+	sonde_buffer_put_text(&text, count == 1 ? "it" : "them");
+	sonde_buffer_put_format(&text, " was recorded: %s", why);
+	tell(cli, &text, cli_error);
 }
 
 static void tell_end(struct cli *cli, const struct record_options *options,
@@ -274,6 +290,10 @@ void record_report(struct cli *cli, const struct record_options *options,
 		tell_nothing(cli, options, result);
 	if (result->total.dropped)
 		tell_dropped(cli, options, result);
+	tell_unpatched(cli, result->entries_not_writable, "the system did not allow it");
+	tell_unpatched(cli, result->entries_too_short, "fewer than 5 bytes of NOPs at the entry");
+	if (result->entries_too_short && !cli->common.quiet)
+		cli_hint(cli, "build with 'cc $(sonde cflags --patchable) app.c' and record again");
 	for (i = 0; i < result->problem_count; i++) {
 		if (result->incomplete)
 			cli_error(cli, "%s", result->problems[i].text);
@@ -282,10 +302,10 @@ void record_report(struct cli *cli, const struct record_options *options,
 	}
 	if (result->incomplete)
 		cli_error(cli, "the recording is INCOMPLETE: events are missing from it");
-	if (result->incomplete)
-		tell_next(cli, "check", options);
 	if (!result->total.events)
 		return;
+	if (result->incomplete)
+		tell_next(cli, "check", options);
 	tell_next(cli, "info", options);
 	tell_next(cli, "dump --limit 40", options);
 }

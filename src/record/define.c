@@ -192,7 +192,7 @@ static void define_process(struct definer *definer, const struct recorded_proces
 		.start_ns = from->start_ns,
 		.end_ns = from->end_ns ? from->end_ns : definer->session->now_ns,
 	};
-	uint32_t id;
+	uint32_t id = SONDE_NONE;
 
 	process.name = define_string(definer, from->name);
 	if (definer->status == SONDE_OK)
@@ -200,6 +200,8 @@ static void define_process(struct definer *definer, const struct recorded_proces
 								definer->err);
 	define_marks(definer, from);
 	define_exit(definer, from);
+	if (from->missed_calls)
+		define_number(definer, SONDE_OWNER_PROCESS, id, "missed_calls", from->missed_calls);
 }
 
 static void define_track(struct definer *definer, const struct lane *lane)
@@ -231,6 +233,17 @@ static void define_track(struct definer *definer, const struct lane *lane)
 			      lane->returns_made_up);
 }
 
+static void define_unpatched(struct definer *definer, uint32_t module,
+			     const struct module_file *file)
+{
+	if (file && file->entries_too_short)
+		define_number(definer, SONDE_OWNER_MODULE, module, "entries_too_short",
+			      file->entries_too_short);
+	if (file && file->entries_not_writable)
+		define_number(definer, SONDE_OWNER_MODULE, module, "entries_not_writable",
+			      file->entries_not_writable);
+}
+
 static uint32_t define_module(struct definer *definer, const struct recorded_process *process,
 			      const struct load_map_module *from)
 {
@@ -259,6 +272,7 @@ static uint32_t define_module(struct definer *definer, const struct recorded_pro
 	if (from->unloaded > 1)
 		define_number(definer, SONDE_OWNER_MODULE, id, "unloaded_ns",
 			      record_clock_ns(clock, from->unloaded));
+	define_unpatched(definer, id, selection_file(definer->session, from));
 	return id;
 }
 

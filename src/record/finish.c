@@ -147,6 +147,21 @@ static bool has_hooks(struct session *session, const struct recorded_process *pr
 	return false;
 }
 
+/* What could not be patched, of all that was loaded. */
+static void count_unpatched(struct session *session)
+{
+	struct record_result *result = session->result;
+
+	for (size_t i = 0; i < session->selection.files.count; i++) {
+		const struct module_file *file = session->selection.files.items[i];
+
+		result->entries_too_short += file->entries_too_short;
+		result->entries_not_writable += file->entries_not_writable;
+	}
+	for (size_t i = 0; i < session->processes.count; i++)
+		result->missed_calls += session->processes.items[i]->missed_calls;
+}
+
 static void count_result(struct session *session)
 {
 	struct record_result *result = session->result;
@@ -168,7 +183,14 @@ static void count_result(struct session *session)
 	result->total.bytes = atomic_load(&session->bytes);
 	result->total.processes = atomic_load(&session->process_total);
 	result->total.threads = atomic_load(&session->thread_total);
-	result->incomplete = session->failed || session->lost || lost_threads || lost_processes;
+	count_unpatched(session);
+	result->incomplete = session->failed || session->lost || lost_threads || lost_processes ||
+			     result->missed_calls;
+	if (result->missed_calls)
+		session_problem(session,
+				"%llu calls were not recorded: there was no memory to keep "
+				"their return addresses",
+				(unsigned long long)result->missed_calls);
 	if (lost_processes)
 		session_problem(session,
 				"%llu processes found no free slot, since too many ran at once: "
@@ -190,6 +212,8 @@ void finish_session(struct session *session)
 	if (!session->failed && flight_finish(session, has_crashed(session), &err) < 0)
 		session_fail(session, &err);
 	open_any(session);
+	for (size_t i = 0; i < session->processes.count; i++)
+		process_count_missed(session, session->processes.items[i]);
 	if (define_session(session, &definitions, &err) < 0)
 		session_fail(session, &err);
 	if (definitions && atf_recorder_finish(session->recorder, definitions, &lost, &err) < 0)

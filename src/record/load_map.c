@@ -229,7 +229,7 @@ enum sonde_status load_map_apply(struct load_map *map, const struct shared_modul
 	map->changes++;
 	if (entry->time > map->settled)
 		map->settled = entry->time;
-	if (entry->loaded)
+	if (entry->news == MODULE_LOADED)
 		return apply_load(map, entry, err);
 	for (size_t i = map->count; i-- > 0;)
 		if (map->modules[i]->base == entry->base && !map->modules[i]->unloaded) {

@@ -21,16 +21,18 @@ static bool parse_line(char *line, struct record_mapping *mapping)
 		return false;
 	mapping->executable = at[3] == 'x';
 	mapping->offset = strtoull(at + 6, &at, 16);
-	for (int i = 0; i < 2; i++) { /* device, file number */
-		at += strspn(at, " ");
-		at += strcspn(at, " ");
-	}
+	at += strspn(at, " ");
+	at += strcspn(at, " "); /* the device */
+	mapping->inode = strtoull(at, &at, 10);
 	at += strspn(at, " ");
 	snprintf(mapping->path, sizeof(mapping->path), "%s", at);
 	return true;
 }
 
-static bool find_in_proc(uint32_t pid, uint64_t address, struct record_mapping *mapping)
+bool record_mapping_search(uint32_t pid,
+			   bool (*is_wanted)(const struct record_mapping *mapping,
+					     const void *context),
+			   const void *context, struct record_mapping *mapping)
 {
 	char name[32];
 	char *line = NULL;
@@ -43,11 +45,21 @@ static bool find_in_proc(uint32_t pid, uint64_t address, struct record_mapping *
 	if (!file)
 		return false;
 	while (!found && getline(&line, &size, file) > 0 && parse_line(line, mapping))
-		found = address < mapping->high;
-	found = found && address >= mapping->low;
+		found = is_wanted(mapping, context);
 	free(line);
 	fclose(file);
 	return found;
+}
+
+static bool ends_behind(const struct record_mapping *mapping, const void *address)
+{
+	return *(const uint64_t *)address < mapping->high;
+}
+
+static bool find_in_proc(uint32_t pid, uint64_t address, struct record_mapping *mapping)
+{
+	return record_mapping_search(pid, ends_behind, &address, mapping) &&
+	       address >= mapping->low;
 }
 
 bool (*record_mapping_find)(uint32_t pid, uint64_t address,

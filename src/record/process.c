@@ -135,23 +135,27 @@ static const struct load_map_module *find_module(const struct recorded_process *
 	return NULL;
 }
 
-/* Brings a module that was just loaded, or is gone, into the answer for its process. */
+/* A module that was just loaded, or is gone, goes into the answer for its process. */
 static enum sonde_status take_module(struct session *session, struct recorded_process *process,
 				     const struct shared_module *entry, struct sonde_error *err)
 {
-	const struct load_map_module *module = NULL;
+	const struct load_map_module *module = find_module(process, entry->base);
 	enum sonde_status status;
 
-	if (!entry->loaded)
-		module = find_module(process, entry->base);
+	if (entry->news == MODULE_UNPATCHED) {
+		if (module)
+			selection_note_unpatched(session, module, entry);
+		return SONDE_OK;
+	}
 	status = load_map_apply(&process->map, entry, err);
 	if (status < 0 || process->refused)
 		return status;
-	if (module)
+	if (module && entry->news == MODULE_UNLOADED)
 		selection_remove_module(session, process, module);
-	if (entry->loaded)
-		module = find_module(process, entry->base);
-	if (module && entry->loaded)
+	if (entry->news != MODULE_LOADED)
+		return SONDE_OK;
+	module = find_module(process, entry->base);
+	if (module)
 		selection_add_module(session, process, module);
 	return SONDE_OK;
 }
@@ -414,6 +418,13 @@ static void give_slot_back(struct session *session, uint32_t number)
 			      memory_order_release);
 }
 
+void process_count_missed(const struct session *session, struct recorded_process *process)
+{
+	if (session->slots[process->slot] == process)
+		process->missed_calls =
+			atomic_load(&session->memory.processes[process->slot].missed_calls);
+}
+
 void process_close_dead(struct session *session)
 {
 	for (uint32_t i = 0; i < session->slots_high; i++) {
@@ -424,6 +435,7 @@ void process_close_dead(struct session *session)
 		    session->scan_all)
 			continue;
 		process->closed = true;
+		process_count_missed(session, process);
 		slot = sonde_vec_push(&session->slots_dead);
 		if (slot)
 			*slot = i;

@@ -37,6 +37,9 @@ enum sonde_status process_note_fork(struct recorded_thread *thread, uint64_t num
 /* Closes processes that are gone and have no ring, and gives old slots back. */
 void process_close_dead(struct session *session);
 
+/* Takes over what its runtime counted, while it has its slot. */
+void process_count_missed(const struct session *session, struct recorded_process *process);
+
 /* After the end of the recording: lets starting processes go on, unrecorded. */
 void process_wave_through(struct session *session);
 

@@ -22,6 +22,7 @@
 #include "record/launch.h"
 #include "record/process.h"
 #include "record/session.h"
+#include "record/witness.h"
 
 #define STATUS_NS UINT64_C(200000000)
 /* Gathered before they are handed on: 64 KB, which stay in the cache. */
@@ -165,6 +166,7 @@ struct waiter {
 	struct session *session;
 	const struct record_observer *observer;
 	pid_t child;
+	struct witness witness;
 	int signals; /* a signalfd */
 	uint64_t start_ns, status_ns;
 	bool *fired; /* for each trigger */
@@ -208,24 +210,34 @@ static void reap(struct waiter *waiter)
 	drain_wake(session);
 }
 
+/* Whether the program got a signal itself: from the terminal, or with its process group. */
+static bool has_got(struct waiter *waiter, const struct signalfd_siginfo *info)
+{
+	int number = (int)info->ssi_signo;
+	bool shared = witness_saw(&waiter->witness, number);
+
+	if (info->ssi_code == SI_KERNEL && (number == SIGINT || number == SIGQUIT))
+		return true;
+	return shared && getpgid(waiter->child) == getpgrp();
+}
+
 static void take_signal(struct waiter *waiter, const struct signalfd_siginfo *info)
 {
 	struct session *session = waiter->session;
 	int number = (int)info->ssi_signo;
-	bool ended = atomic_load(&session->child_ended);
+	bool ended = atomic_load(&session->child_ended), got;
 
 	if (number == SIGCHLD) {
 		reap(waiter);
-	} else if (fire_signal(session, number)) {
 		return;
-	} else if (ended && (number == SIGINT || number == SIGTERM || number == SIGHUP)) {
-		stop(waiter);
-	} else if ((number == SIGINT || number == SIGQUIT) && info->ssi_code != SI_USER &&
-		   info->ssi_code != SI_QUEUE && info->ssi_code != SI_TKILL) {
-		return; /* from the terminal: the program got it too */
-	} else if (!ended) {
-		kill(waiter->child, number);
 	}
+	got = has_got(waiter, info);
+	if (fire_signal(session, number))
+		return;
+	if (ended && (number == SIGINT || number == SIGTERM || number == SIGHUP))
+		stop(waiter);
+	else if (!ended && !got)
+		kill(waiter->child, number);
 }
 
 static void take_signals(struct waiter *waiter)
@@ -386,6 +398,7 @@ enum sonde_status record_run(const struct record_options *options,
 	session->options = options;
 	session->result = result;
 	session->memory.fd = -1;
+	witness_start(&waiter.witness);
 	status = launch_find(options, &path, err);
 	if (status == SONDE_OK)
 		status = prepare(session, err);
@@ -400,6 +413,7 @@ enum sonde_status record_run(const struct record_options *options,
 		if (waiter.signals >= 0)
 			close(waiter.signals);
 	}
+	witness_end(&waiter.witness);
 	session_release(session);
 	free(session);
 	free(waiter.fired);

@@ -370,6 +370,20 @@ void selection_remove_module(struct session *session, struct recorded_process *p
 		remove_patches(session, process, module);
 }
 
+/* All processes want the same of a file: what several of them tell is one thing. */
+void selection_note_unpatched(struct session *session, const struct load_map_module *module,
+			      const struct shared_module *entry)
+{
+	struct module_file *file = selection_file(session, module);
+
+	if (!file)
+		return;
+	if (file->entries_too_short < entry->entries_too_short)
+		file->entries_too_short = entry->entries_too_short;
+	if (file->entries_not_writable < entry->entries_not_writable)
+		file->entries_not_writable = entry->entries_not_writable;
+}
+
 void selection_prepare(struct session *session, struct recorded_process *process)
 {
 	if (session->selection.by_name && !process->filter)

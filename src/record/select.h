@@ -30,6 +30,7 @@ struct module_file {
 	struct sonde_symbols *symbols; /* NULL: it could not be read */
 	struct sonde_symbols_program program;
 	bool decided;
+	uint32_t entries_too_short, entries_not_writable; /* as in struct shared_module */
 	SONDE_VEC(struct module_rule) rules;
 };
 
@@ -62,6 +63,10 @@ void selection_add_module(struct session *session, struct recorded_process *proc
 /* The module is gone: another one may come to its place. */
 void selection_remove_module(struct session *session, struct recorded_process *process,
 			     const struct load_map_module *module);
+
+/* A runtime could not patch all that is wanted of a module. */
+void selection_note_unpatched(struct session *session, const struct load_map_module *module,
+			      const struct shared_module *entry);
 
 /* Before the answer to a process that has nothing to filter: it may load something later. */
 void selection_prepare(struct session *session, struct recorded_process *process);

@@ -46,6 +46,7 @@ struct recorded_process {
 	char name[SESSION_NAME_SIZE];
 	uint64_t start_ns, end_ns;
 	uint64_t events;
+	uint64_t missed_calls; /* as in struct shared_process */
 	bool patchable;
 	uint64_t patch_bases[16]; /* of the modules that the slot's patches belong to */
 	struct load_map map;	  /* its `met` are gone once `functions` are collected */

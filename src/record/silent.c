@@ -5,14 +5,11 @@
  */
 #include <ctype.h>
 #include <dirent.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buffer.h"
+#include "record/mapping.h"
 #include "record/process.h"
 
 #define SEARCH_NS (UINT64_C(50) * 1000 * 1000)
@@ -25,60 +22,15 @@ static bool is_known(const struct session *session, uint32_t pid)
 	return false;
 }
 
-/* The inode in a line of /proc/PID/maps: address permissions offset device inode path. */
-static uint64_t inode_of(const char *line)
+static bool is_our_memory(const struct record_mapping *mapping, const void *session)
 {
-	for (int field = 0; field < 4; field++) {
-		line += strcspn(line, " \n");
-		line += strspn(line, " ");
-	}
-	return strtoull(line, NULL, 10);
-}
-
-/* One of the lines is our memory. */
-static bool has_mapping(const struct session *session, const char *text)
-{
-	const char *at = text, *found;
-
-	while ((found = strstr(at, "/memfd:sonde"))) {
-		const char *line = found;
-
-		while (line > text && line[-1] != '\n')
-			line--;
-		if (inode_of(line) == session->memory.inode)
-			return true;
-		at = found + 1;
-	}
-	return false;
-}
-
-static bool maps_our_memory(const struct session *session, const char *pid,
-			    struct sonde_buffer *buffer)
-{
-	char path[64];
-	ssize_t size;
-	int fd;
-
-	if (snprintf(path, sizeof(path), "/proc/%s/maps", pid) >= (int)sizeof(path))
-		return false;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	sonde_buffer_clear(buffer);
-	do {
-		char *place = sonde_buffer_reserve(buffer, 16384);
-
-		size = place ? read(fd, place, 16384) : 0;
-		if (size > 0)
-			buffer->size += (size_t)size;
-	} while (size > 0);
-	close(fd);
-	return sonde_buffer_text(buffer) && has_mapping(session, buffer->data);
+	return mapping->inode == ((const struct session *)session)->memory.inode &&
+	       strncmp(mapping->path, "/memfd:sonde", 12) == 0;
 }
 
 static bool search(const struct session *session)
 {
-	struct sonde_buffer buffer = { 0 };
+	struct record_mapping mapping;
 	struct dirent *entry;
 	DIR *folder = opendir("/proc");
 	bool found = false;
@@ -91,10 +43,9 @@ static bool search(const struct session *session)
 		if (!isdigit((unsigned char)entry->d_name[0]) || pid == (uint32_t)getpid() ||
 		    is_known(session, pid))
 			continue;
-		found = maps_our_memory(session, entry->d_name, &buffer);
+		found = record_mapping_search(pid, is_our_memory, session, &mapping);
 	}
 	closedir(folder);
-	sonde_buffer_release(&buffer);
 	return found;
 }
 

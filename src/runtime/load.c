@@ -122,7 +122,7 @@ static void log_load(const struct dl_phdr_info *info, const struct known *module
 
 	if (!entry)
 		return;
-	entry->loaded = 1;
+	entry->news = MODULE_LOADED;
 	entry->base = module->base;
 	entry->low = module->low;
 	entry->high = module->high;
@@ -142,8 +142,22 @@ static void log_unload(const struct known *module)
 
 	if (!entry)
 		return;
-	entry->loaded = 0;
+	entry->news = MODULE_UNLOADED;
 	entry->base = module->base;
+	end_entry(entry, number);
+}
+
+void rt_log_unpatched(uint64_t base, uint32_t too_short, uint32_t not_writable)
+{
+	uint64_t number;
+	struct shared_module *entry = begin_entry(&number);
+
+	if (!entry)
+		return;
+	entry->news = MODULE_UNPATCHED;
+	entry->base = base;
+	entry->entries_too_short = too_short;
+	entry->entries_not_writable = not_writable;
 	end_entry(entry, number);
 }
 

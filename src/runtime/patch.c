@@ -193,7 +193,7 @@ static void module_forget(struct patch_module *module)
 	*module = (struct patch_module){ .low = 0 };
 }
 
-/* All places that the filter wants. False: there are none. */
+/* All places that the filter wants. False: there is no memory for them. */
 static bool module_select(struct patch_module *module)
 {
 	const uint64_t *listed = (const uint64_t *)module->low;
@@ -206,21 +206,21 @@ static bool module_select(struct patch_module *module)
 		struct patch_site *site = &module->sites[module->site_count];
 		uint32_t action;
 
-		rt_patch_counts.listed++;
-		if (!patch_find_site(module, listed[i], site)) {
-			rt_patch_counts.unfit++;
+		if (!patch_find_site(module, listed[i], site))
 			continue;
-		}
 		action = rt_filter(site->word & UNIT_FUNCTION_MASK);
 		if (!action)
 			continue;
-		rt_patch_counts.selected++;
+		if (site->nops < PATCH_SIZE) {
+			module->too_short++;
+			continue;
+		}
 		site->trigger = action != FILTER_RECORD;
 		if (site->trigger)
 			site->word |= THUNK_TRIGGER;
 		module->site_count++;
 	}
-	return module->site_count > 0;
+	return true;
 }
 
 /*
@@ -277,13 +277,10 @@ static bool module_patch_first(struct patch_module *module)
 		if (site->nops > PATCH_SIZE)
 			memset(place + PATCH_SIZE, 0x90, site->nops - PATCH_SIZE);
 		jump_make(code, site);
-		if (site->fixed) {
+		if (site->fixed)
 			memcpy(place, code, sizeof(code));
-			rt_patch_counts.fixed++;
-		} else {
+		else
 			site_write(site, switched_off && !site->trigger ? nop5 : code);
-		}
-		rt_patch_counts.patched++;
 	}
 	text_protect(module, false);
 	module->on = !switched_off;
@@ -292,8 +289,17 @@ static bool module_patch_first(struct patch_module *module)
 
 static void module_add(struct patch_module *module, uint64_t low, uint64_t high)
 {
-	if (!patch_find_module(module, low, high) || !module_select(module) ||
-	    !thunks_make(module) || !module_patch_first(module))
+	size_t not_writable = 0;
+
+	if (!patch_find_module(module, low, high))
+		return;
+	if (!module_select(module))
+		not_writable = (high - low) / sizeof(uint64_t);
+	else if (module->site_count && (!thunks_make(module) || !module_patch_first(module)))
+		not_writable = module->site_count;
+	if (module->too_short || not_writable)
+		rt_log_unpatched(module->base, module->too_short, (uint32_t)not_writable);
+	if (not_writable || !module->site_count)
 		module_forget(module);
 	else
 		text_changed();
@@ -368,8 +374,15 @@ static void module_set(struct patch_module *module, bool on)
 {
 	uint8_t code[PATCH_SIZE];
 
-	if (module->on == on || !module_is_ours(module) || !text_protect(module, true))
+	if (module->on == on || !module_is_ours(module))
 		return;
+	if (!text_protect(module, true)) {
+		text_protect(module, false);
+		if (on)
+			rt_log_unpatched(module->base, module->too_short,
+					 (uint32_t)module->site_count);
+		return;
+	}
 	for (size_t i = 0; i < module->site_count; i++) {
 		const struct patch_site *site = &module->sites[i];
 

@@ -67,18 +67,6 @@ static inline struct rt_return *rt_return_find(uint64_t slot)
 	return &leaf->at[slot >> 3 & (RETURNS_LEAF - 1)];
 }
 
-/* What became of the entries, of the whole process. */
-struct rt_patch_counts {
-	uint64_t listed;	 /* in __patchable_function_entries */
-	uint64_t selected;	 /* of these, by the filter */
-	uint64_t patched;	 /* of these */
-	uint64_t unfit;		 /* too few NOPs, or not where a function begins */
-	uint64_t fixed;		 /* across a cache line: they stay patched on pause */
-	_Atomic uint64_t missed; /* calls that were not recorded for want of memory */
-};
-
-extern RT_HIDDEN struct rt_patch_counts rt_patch_counts;
-
 /* entry_x86_64.S */
 extern RT_HIDDEN char rt_entry[], rt_exit[];
 /* The functions of runtime.h without _kept, with all vector registers kept. */
@@ -103,6 +91,7 @@ struct patch_segment {
 };
 
 struct patch_module {
+	uint64_t base;	       /* what is added to addresses of its file */
 	uint64_t low, high;    /* of its list of entries */
 	const uint8_t *frames; /* its .eh_frame_hdr, or NULL */
 	struct patch_segment segments[4];
@@ -110,6 +99,7 @@ struct patch_module {
 	size_t site_count;
 	char *thunks;
 	size_t thunks_size;
+	uint32_t too_short; /* entries that are wanted, with too few NOPs */
 	uint32_t segment_count;
 	bool on;
 };
@@ -118,14 +108,14 @@ struct patch_site {
 	uint64_t address; /* of the 5 bytes */
 	uint64_t word;	  /* of its thunk */
 	uint64_t thunk;
-	uint32_t nops; /* bytes of NOPs to make one of, at the first time; 5 or more */
+	uint32_t nops; /* bytes of NOPs to make one of, at the first time; patched if 5 or more */
 	bool fixed;    /* lies across a cache line */
 	bool trigger;  /* patched while paused, too */
 };
 
 /* False: no module of the program has these entries. */
 RT_HIDDEN bool patch_find_module(struct patch_module *module, uint64_t low, uint64_t high);
-/* Where to patch for an address of the list. False: that cannot be done, or it is not a function. */
+/* Where to patch for an address of the list. False: it is not a function. */
 RT_HIDDEN bool patch_find_site(const struct patch_module *module, uint64_t listed,
 			       struct patch_site *site);
 RT_HIDDEN const struct patch_segment *patch_find_segment(const struct patch_module *module,

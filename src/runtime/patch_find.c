@@ -46,6 +46,7 @@ static int look_at_module(struct dl_phdr_info *info, size_t size, void *context)
 	if (!inside)
 		return 0;
 	search->found = true;
+	module->base = info->dlpi_addr;
 	for (size_t i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
 
@@ -176,10 +177,7 @@ bool patch_find_site(const struct patch_module *module, uint64_t listed, struct 
 			function = behind && behind <= listed + nops ? behind : listed + nops;
 	}
 	site->address = is_endbr(segment, function) ? function + 4 : function;
-	nops = nops_at(segment, site->address, PATCH_SIZE);
-	if (nops < PATCH_SIZE)
-		return false;
-	site->nops = (uint32_t)nops;
+	site->nops = (uint32_t)nops_at(segment, site->address, PATCH_SIZE);
 	site->word = function | (site->address + PATCH_SIZE - function) << THUNK_BEHIND_SHIFT;
 	site->fixed = site->address % 64 > 64 - PATCH_SIZE;
 	return true;

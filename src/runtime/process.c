@@ -209,6 +209,7 @@ static bool take_slot(void)
 		slot->parent = SHARED_NONE;
 		slot->parent_ring = SHARED_NONE;
 		slot->fork_number = 0;
+		slot->missed_calls = 0;
 		slot->start_time = rt_clock();
 		slot->filter_mask = 0;
 		slot->filter_default = FILTER_RECORD;

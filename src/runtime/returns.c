@@ -17,7 +17,6 @@
 #include "runtime/system.h"
 
 struct rt_returns_middle *_Atomic rt_returns[RETURNS_TOP];
-struct rt_patch_counts rt_patch_counts;
 
 /* For rt_record_kept(). */
 extern RT_HIDDEN uint64_t rt_vectors_size;
@@ -55,6 +54,14 @@ static RT_COLD struct rt_return *return_make(uint64_t slot)
 	return rt_return_find(slot);
 }
 
+static RT_COLD void count_missed(void)
+{
+	struct shared_process *slots = rt_shared(rt_control->processes);
+
+	if (rt_process->generation)
+		atomic_fetch_add(&slots[rt_process->slot].missed_calls, 1);
+}
+
 /* False: there is no memory, and the function is left alone. */
 static inline bool return_keep(uint64_t slot, uint64_t original, uint64_t function)
 {
@@ -63,7 +70,7 @@ static inline bool return_keep(uint64_t slot, uint64_t original, uint64_t functi
 	if (RT_UNLIKELY(!kept)) {
 		kept = return_make(slot);
 		if (!kept) {
-			rt_patch_counts.missed++;
+			count_missed();
 			return false;
 		}
 	}

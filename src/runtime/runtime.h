@@ -247,12 +247,14 @@ RT_HIDDEN bool rt_flush(void);
 /*
  * load.c. scan: logs what was loaded and unloaded since the last time. dlopen() cannot be called
  * from a wrapper, since it looks at its caller: begun() notes the call, all hooks then go the
- * general way, and check() scans when it finds that the call is over.
+ * general way, and check() scans when it finds that the call is over. unpatched: tells how many
+ * wanted functions of a module stay as they are.
  */
 RT_HIDDEN void rt_load_scan(void);
 RT_HIDDEN void rt_load_begun(uint64_t stack, uint64_t return_address);
 RT_HIDDEN void rt_load_check(uint64_t stack, uint64_t function);
 RT_HIDDEN void rt_load_forked(void);
+RT_HIDDEN void rt_log_unpatched(uint64_t base, uint32_t too_short, uint32_t not_writable);
 
 /* stack.c: [low, high) of the calling thread's stack, as far as it can be told. */
 RT_HIDDEN void rt_stack_bounds(uint64_t *low, uint64_t *high);

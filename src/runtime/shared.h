@@ -183,6 +183,7 @@ struct shared_process {
 	uint64_t fork_number; /* 0: none written */
 	uint64_t start_time;
 	char name[16];
+	_Atomic uint64_t missed_calls; /* of patched functions: no memory to keep their return */
 
 	/* The launcher's answer; filter_mask 0: every function takes filter_default. */
 	uint64_t filter; /* offset of struct shared_filter[filter_mask + 1] in shared memory */
@@ -215,6 +216,13 @@ static inline uint64_t function_hash(uint64_t function)
 	return (function * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
 }
 
+/* What an entry of the log of modules tells. */
+enum module_news {
+	MODULE_UNLOADED, /* only base and time are set */
+	MODULE_LOADED,
+	MODULE_UNPATCHED, /* only base and the two counts are set */
+};
+
 /*
  * The log of loaded modules. Entry n is at n % module_count of the control page; the runtime takes
  * a number from modules_begun, waits while the log is full, fills the entry and sets `ready` to
@@ -223,14 +231,16 @@ static inline uint64_t function_hash(uint64_t function)
 struct shared_module {
 	_Atomic uint64_t ready;
 	uint32_t process; /* slot */
-	uint32_t loaded;  /* 1 loaded, 0 unloaded (only base and time are set) */
+	uint32_t news;	  /* enum module_news */
 	uint64_t time;
 	uint64_t base;	    /* what is added to addresses of its file */
 	uint64_t low, high; /* of its executable segments, in memory */
 	uint8_t build_id[32];
 	uint32_t build_id_size;
 	uint32_t path_size;
-	char path[424]; /* ends with 0 unless it is cut; the main program's is absolute */
+	/* Functions with patchable entries that are wanted, and were left as they are. */
+	uint32_t entries_too_short, entries_not_writable;
+	char path[416]; /* ends with 0 unless it is cut; the main program's is absolute */
 };
 
 _Static_assert(sizeof(struct shared_module) == 512, "a module is 512 bytes");

@@ -60,6 +60,20 @@ err_has "'convert' needs an output: -o FILE" "an output is needed"
 find . -name '.*' ! -name . | grep -q .
 is $? 1 "nothing is left over"
 
+# An output that cannot be made is called what the user called it.
+for command in convert recover "cut --from 1us" "merge other"; do
+	# shellcheck disable=SC2086 # words
+	run $command trace -o /proc/nothing
+	exits 3 "$command to where nothing can be written"
+	err_has '^sonde: /proc/nothing: cannot be created' "$command names the output as it was given"
+done
+long=$(printf '%0255d' 0)
+run convert trace -o "$long"
+exits 0 "a name as long as names can be"
+rm -rf "$long"
+find . -name '*.partial*' | grep -q .
+is $? 1 "no half-made output is left over"
+
 run cut trace --from 100us --to 200us -o piece
 exits 0 "cut"
 out_is "cut tells what it did" <<'END'

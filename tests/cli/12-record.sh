@@ -136,6 +136,9 @@ run record -o missing/trace ./app count 1
 exits 3 "an output in a folder that is missing"
 [ ! -s "$out" ]
 ok $? "the program was not run"
+run record -o /proc/nothing ./app count 1
+exits 3 "an output that cannot be made"
+err_has '^sonde: /proc/nothing: cannot be created' "is called as it was given"
 [ ! -e none ] && [ ! -e missing ]
 ok $? "nothing was written"
 printf '#!/bin/sh\nexec ./app count 5\n' >script && chmod +x script

@@ -17,6 +17,7 @@
 
 #include <sonde/sonde.h>
 
+#include "../unit/scratch.h"
 #include "fault.h"
 
 struct world {
@@ -24,30 +25,10 @@ struct world {
 	char output[80];
 };
 
-static char scratch[64];
-
-/* In memory where that can be had: there are thousands of runs, and each syncs its files. */
-static int make_scratch(void **state)
-{
-	(void)state;
-	snprintf(scratch, sizeof(scratch), "%s/sonde-fault-atf-XXXXXX",
-		 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-	return mkdtemp(scratch) ? 0 : -1;
-}
-
 static void remove_output(void *user)
 {
-	char command[128];
-
 	(void)user;
-	snprintf(command, sizeof(command), "rm -rf %s/*", scratch);
-	assert_int_equal(system(command), 0);
-}
-
-static int remove_scratch(void **state)
-{
-	remove_output(*state);
-	return rmdir(scratch);
+	remove_tree(scratch_path("out"));
 }
 
 static struct world world_of(const char *golden)
@@ -234,5 +215,5 @@ int main(void)
 		cmocka_unit_test(test_recover),
 	};
 
-	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
+	return cmocka_run_group_tests(tests, make_scratch_in_memory, remove_scratch);
 }

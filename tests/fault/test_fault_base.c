@@ -20,6 +20,7 @@
 #include <sonde/definitions.h>
 #include <sonde/diagnostics.h>
 
+#include "../unit/scratch.h"
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -31,47 +32,16 @@
 #include "base/vec.h"
 #include "fault.h"
 
-static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *where)
+static int enter(void **state)
 {
-	(void)status;
-	(void)type;
-	(void)where;
-	return remove(path);
-}
-
-static void remove_all(const char *path)
-{
-	nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-}
-
-static int enter_folder(void **state)
-{
-	char path[] = "/tmp/sonde-fault-XXXXXX";
-
 	fault_no_renameat2 = fault_short_writes = false;
-	if (!mkdtemp(path) || chdir(path))
-		return -1;
-	*state = strdup(path);
-	return *state ? 0 : -1;
+	return enter_folder(state);
 }
 
-static int leave_folder(void **state)
+static int leave(void **state)
 {
-	int result = chdir("/");
-
 	fault_no_renameat2 = fault_short_writes = false;
-	remove_all(*state);
-	free(*state);
-	return result;
-}
-
-static void put_file(const char *path, const char *text)
-{
-	FILE *file = fopen(path, "w");
-
-	assert_non_null(file);
-	assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
-	assert_int_equal(fclose(file), 0);
+	return leave_folder(state);
 }
 
 static bool has_text(const char *path, const char *text)
@@ -306,18 +276,24 @@ static void test_output(void **state)
 	assert_true(fault_run_all(FAULT_OUTPUT, &fault_case) > 5);
 }
 
-static enum sonde_status stage(bool is_folder, bool replace, struct sonde_error *err)
+struct staging {
+	bool is_folder, replace;
+};
+
+static enum sonde_status stage(void *user, struct sonde_error *err)
 {
+	const struct staging *how = user;
 	struct sonde_staged staged;
-	enum sonde_status status = sonde_staged_begin(&staged, "out", is_folder, replace, err);
+	enum sonde_status status =
+		sonde_staged_begin(&staged, "out", how->is_folder, how->replace, err);
 	char *path = NULL;
 
-	if (status >= 0 && is_folder) {
+	if (status >= 0 && how->is_folder) {
 		path = sonde_path_join(staged.work, "file");
 		status = nomem_unless(path, err);
 	}
 	if (status >= 0)
-		status = write_file(is_folder ? path : staged.work, "new", err);
+		status = write_file(how->is_folder ? path : staged.work, "new", err);
 	if (status >= 0)
 		status = sonde_staged_commit(&staged, err);
 	sonde_staged_release(&staged);
@@ -325,47 +301,23 @@ static enum sonde_status stage(bool is_folder, bool replace, struct sonde_error 
 	return status;
 }
 
-static enum sonde_status stage_new_file(void *user, struct sonde_error *err)
-{
-	(void)user;
-	return stage(false, false, err);
-}
-
-static enum sonde_status stage_new_folder(void *user, struct sonde_error *err)
-{
-	(void)user;
-	return stage(true, false, err);
-}
-
-static enum sonde_status stage_file(void *user, struct sonde_error *err)
-{
-	(void)user;
-	return stage(false, true, err);
-}
-
-static enum sonde_status stage_folder(void *user, struct sonde_error *err)
-{
-	(void)user;
-	return stage(true, true, err);
-}
-
 static void start_with_nothing(void *user)
 {
 	(void)user;
-	remove_all("out");
+	remove_tree("out");
 }
 
 static void start_with_file(void *user)
 {
 	(void)user;
-	remove_all("out");
+	remove_tree("out");
 	put_file("out", "old");
 }
 
 static void start_with_folder(void *user)
 {
 	(void)user;
-	remove_all("out");
+	remove_tree("out");
 	mkdir("out", 0777);
 	put_file("out/file", "old");
 	put_file("out/more", "old");
@@ -427,12 +379,14 @@ static void see_old_or_new_folder(void *user, enum sonde_status status,
 static void run_new(void)
 {
 	struct fault_case file = {
-		.run = stage_new_file,
+		.run = stage,
+		.user = &(struct staging){ 0 },
 		.before = start_with_nothing,
 		.after = see_nothing_or_new,
 	};
 	struct fault_case folder = {
-		.run = stage_new_folder,
+		.run = stage,
+		.user = &(struct staging){ .is_folder = true },
 		.output_must_fail = true,
 		.before = start_with_nothing,
 		.after = see_nothing_or_new,
@@ -455,12 +409,14 @@ static void test_staged_new(void **state)
 static void test_staged_replace(void **state)
 {
 	struct fault_case file = {
-		.run = stage_file,
+		.run = stage,
+		.user = &(struct staging){ .replace = true },
 		.before = start_with_file,
 		.after = see_old_or_new_file,
 	};
 	struct fault_case folder = {
-		.run = stage_folder,
+		.run = stage,
+		.user = &(struct staging){ .is_folder = true, .replace = true },
 		.output_must_fail = true,
 		.before = start_with_folder,
 		.after = see_old_or_new_folder,
@@ -476,7 +432,8 @@ static void test_staged_replace(void **state)
 static void test_staged_replace_slowly(void **state)
 {
 	struct fault_case folder = {
-		.run = stage_folder,
+		.run = stage,
+		.user = &(struct staging){ .is_folder = true, .replace = true },
 		.output_must_fail = true,
 		.before = start_with_folder,
 		.after = see_old_or_new_folder,
@@ -605,7 +562,7 @@ static void test_diagnostics(void **state)
 	assert_true(fault_run_all(FAULT_ALLOCATION, &fault_case) > 5);
 }
 
-#define in_folder(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
+#define in_folder(test) cmocka_unit_test_setup_teardown(test, enter, leave)
 
 int main(void)
 {

@@ -16,6 +16,7 @@
 
 #include <sonde/sonde.h>
 
+#include "../unit/scratch.h"
 #include "fault.h"
 #include "../recorder_detail.h"
 
@@ -46,35 +47,22 @@ static const struct atf_recorder_limits small_stages = { .open_files = 3,
 							 .stage_count = 5,
 							 .stage_after = 1000 };
 
-static char scratch[64];
 static struct world world = { .events = EVENTS };
 
-/* In memory where that can be had: there are thousands of runs. */
-static int make_scratch(void **state)
+static int set_up(void **state)
 {
-	(void)state;
-	snprintf(scratch, sizeof(scratch), "%s/sonde-fault-recorder-XXXXXX",
-		 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-	if (!mkdtemp(scratch))
+	if (make_scratch_in_memory(state))
 		return -1;
-	snprintf(world.output, sizeof(world.output), "%s/out", scratch);
-	snprintf(world.recovered, sizeof(world.recovered), "%s/recovered", scratch);
+	snprintf(world.output, sizeof(world.output), "%s", scratch_path("out"));
+	snprintf(world.recovered, sizeof(world.recovered), "%s", scratch_path("recovered"));
 	return 0;
 }
 
 static void remove_output(void *user)
 {
-	char command[128];
-
 	(void)user;
-	snprintf(command, sizeof(command), "rm -rf %s/*", scratch);
-	assert_int_equal(system(command), 0);
-}
-
-static int remove_scratch(void **state)
-{
-	remove_output(*state);
-	return rmdir(scratch);
+	remove_tree(world.output);
+	remove_tree(world.recovered);
 }
 
 static enum sonde_status define(struct run *run, uint32_t process, struct sonde_error *err)
@@ -191,21 +179,6 @@ static enum sonde_status run_record(void *user, struct sonde_error *err)
 	return status;
 }
 
-static void assert_clean(const char *path)
-{
-	struct sonde_diagnostics *diagnostics = sonde_diagnostics_new();
-	struct sonde_check_options options = { .threads = 1 };
-	const struct sonde_finding *finding;
-	struct sonde_error err = { 0 };
-
-	assert_int_equal(sonde_check(path, &options, diagnostics, &err), SONDE_OK);
-	for (size_t i = 0; (finding = sonde_diagnostics_at(diagnostics, i)); i++)
-		if (finding->type->severity > SONDE_NOTE)
-			fail_msg("%s: %s: expected %s, found %s", finding->file, finding->type->id,
-				 finding->expected, finding->found);
-	sonde_diagnostics_free(diagnostics);
-}
-
 /* Clean where it was finished; else what is there can be recovered. */
 static void expect_usable(void *user, enum sonde_status status, const struct sonde_error *err)
 {
@@ -244,15 +217,15 @@ static void put_old_session(void *user)
 	where->replace = replace;
 }
 
+static const struct fault_case record_case = {
+	.run = run_record,
+	.before = remove_output,
+	.after = expect_usable,
+	.user = &world,
+};
+
 static void test_record(void **state)
 {
-	struct fault_case record_case = {
-		.run = run_record,
-		.before = remove_output,
-		.after = expect_usable,
-		.user = &world,
-	};
-
 	(void)state;
 	world.limits = small_files;
 	assert_true(fault_run_all(FAULT_ALLOCATION, &record_case) > 100);
@@ -265,13 +238,6 @@ static void test_record(void **state)
 
 static void test_stages(void **state)
 {
-	struct fault_case record_case = {
-		.run = run_record,
-		.before = remove_output,
-		.after = expect_usable,
-		.user = &world,
-	};
-
 	(void)state;
 	world.limits = small_stages;
 	world.events = EVENTS_MAX;
@@ -287,18 +253,14 @@ static void test_stages(void **state)
 
 static void test_replace(void **state)
 {
-	struct fault_case record_case = {
-		.run = run_record,
-		.before = put_old_session,
-		.after = expect_usable,
-		.user = &world,
-	};
+	struct fault_case replace_case = record_case;
 
 	(void)state;
+	replace_case.before = put_old_session;
 	world.limits = small_files;
 	world.replace = true;
-	assert_true(fault_run_all(FAULT_ALLOCATION, &record_case) > 100);
-	assert_true(fault_run_all(FAULT_INPUT, &record_case) > 20);
+	assert_true(fault_run_all(FAULT_ALLOCATION, &replace_case) > 100);
+	assert_true(fault_run_all(FAULT_INPUT, &replace_case) > 20);
 	world.replace = false;
 }
 
@@ -310,5 +272,5 @@ int main(void)
 		cmocka_unit_test(test_replace),
 	};
 
-	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
+	return cmocka_run_group_tests(tests, set_up, remove_scratch);
 }

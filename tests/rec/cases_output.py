@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the recording goes, and what the program finds: a full disk, a folder that cannot be made,
 stdio that is closed, rings that are full."""
+import ctypes
+import errno
 import os
+import re
+import struct
 import subprocess
 
 from harness import GCC, PROGRAMS, Case, Program, run
@@ -108,6 +112,81 @@ class NotInstrumented(Case):
         told = run(self.command(), self.place)
         self.assertNotEqual(told.status, 0)
         self.assertIn("nothing", told.stderr)
+
+
+def forbid_writable_code():
+    """mprotect() fails where memory is to be writable and executable, from here on."""
+    instructions = ((0x20, 0, 0, 0),            # the number of the system call
+                    (0x15, 0, 4, 10),           # mprotect, else allowed
+                    (0x20, 0, 0, 32),           # its third argument
+                    (0x54, 0, 0, 6), (0x15, 0, 1, 6),
+                    (0x06, 0, 0, 0x50000 | errno.EACCES), (0x06, 0, 0, 0x7FFF0000))
+    code = ctypes.create_string_buffer(
+        b"".join(struct.pack("<HBBI", *instruction) for instruction in instructions))
+    program = struct.pack("<HxxxxxxQ", len(instructions), ctypes.addressof(code))
+    system = ctypes.CDLL(None)
+    if system.prctl(38, 1, 0, 0, 0) or system.prctl(22, 2, program):  # no new rights; seccomp
+        raise OSError("seccomp")
+
+
+class Unpatched(Case):
+    """Functions that were wanted and could not be patched are told, and nothing else is lost."""
+    program = Program("unpatched.c")
+    kinds = ("b-gcc", "b-clang")
+
+    def run_both(self, *arguments, options=(), preexec=None):
+        plain = run([self.path, *arguments], self.place, preexec=preexec)
+        told = run(self.command(*arguments, options=options), self.place, preexec=preexec)
+        self.assertEqual(told.outcome()[:2], plain.outcome()[:2])
+        self.said = re.findall(r"^sonde: (\d+ .*)$", told.stderr, re.M)
+
+    def verify(self, *arguments, options=()):
+        self.run_both(*arguments, options=options)
+        recording = self.read()
+        self.assertEqual(dict(recording.exceptions), {})
+        process, = recording.processes
+        module = next(module for module in process.modules.values()
+                      if module["path"] == self.path)
+        return recording, process.manifest, module
+
+    def case_too_short(self):
+        recording, _, module = self.verify()
+        self.assertEqual(self.said, [
+            "2 functions could not be patched, so no call of them was recorded: fewer than 5 bytes "
+            "of NOPs at the entry"])
+        self.assert_calls(recording, main=1, long_enough=10, too_short=0, too_short_as_well=0)
+        self.assertEqual(module["entries_too_short"], 2)
+        self.assertNotIn("entries_not_writable", module)
+
+    def case_only_wanted_ones_count(self):
+        recording, _, module = self.verify(options=("--function", "too_short", "--function",
+                                                    "main"))
+        self.assertEqual(self.said, [
+            "1 function could not be patched, so no call of it was recorded: fewer than 5 bytes "
+            "of NOPs at the entry"])
+        self.assertEqual(recording.event_count, 2)
+        self.assertEqual(module["entries_too_short"], 1)
+
+    def case_none_wanted(self):
+        recording, _, module = self.verify(options=("--function", "long_enough"))
+        self.assertEqual(self.said, [])
+        self.assert_calls(recording, long_enough=10)
+        self.assertNotIn("entries_too_short", module)
+
+    def case_not_writable(self):
+        self.run_both(options=("--function", "long_enough"), preexec=forbid_writable_code)
+        self.assertEqual(self.said, [
+            "1 function could not be patched, so no call of it was recorded: the system did not "
+            "allow it"])
+
+    def case_no_memory(self):
+        recording, manifest, _ = self.verify("starve", options=("--exclude", "*short*"))
+        missed = manifest["missed_calls"]
+        self.assertGreater(missed, 0)
+        self.assertEqual(self.said, [f"{missed} calls were not recorded: there was no memory to "
+                                     "keep their return addresses"])
+        self.assert_calls(recording, descend=64 - missed)
+        self.assert_all_returned(recording)
 
 
 class ClosedStdio(Case):

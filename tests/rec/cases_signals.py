@@ -10,6 +10,10 @@ import signal
 from harness import GCC, Case, Program, finish, read_text, run, start, wait_until
 
 
+def press_ctrl_c(_, keyboard):
+    keyboard.write(b"\x03")
+
+
 class Signals(Case):
     """What the program sees of signals, and what they do to it."""
     program = Program("signals.c")
@@ -30,28 +34,29 @@ class Signals(Case):
         self.assert_calls(recording, leaf=200000, show=2, change_mask=1)
         self.assert_all_returned(recording)
 
-    def interrupt(self, command, name, number):
-        """Presses Ctrl-C on a terminal of its own, or sends another signal to the command."""
+    def await_side(self, process, name, word):
+        wait_until(lambda: word in read_text(self.place, name + ".side")
+                   or process.poll() is not None, word)
+        self.assertIsNone(process.poll(), read_text(self.place, name + ".err"))
+
+    def interrupt(self, command, name, send):
+        """Runs a command on a terminal of its own, and does send(process, keyboard) to it."""
         keyboard, terminal = os.openpty()
         path = os.ttyname(terminal)
         process = start(command, self.place, name=name,
                         preexec=lambda: os.close(os.open(path, os.O_RDWR)))
         os.close(terminal)
-        wait_until(lambda: read_text(self.place, name + ".side") or process.poll() is not None,
-                   "the program's start")
-        self.assertIsNone(process.poll(), read_text(self.place, name + ".err"))
-        if number == signal.SIGINT:
-            os.write(keyboard, b"\x03")
-        else:
-            os.kill(process.pid, number)
-        try:
+        with open(keyboard, "wb", buffering=0) as keyboard:
+            self.await_side(process, name, "pid")
+            send(process, keyboard)
+            if "count" in command:
+                self.await_side(process, name, "caught")
+                os.kill(process.pid, signal.SIGUSR2)  # behind all that the first one led to
             return finish(process, self.place, name)
-        finally:
-            os.close(keyboard)
 
-    def verify(self, way, number=signal.SIGINT):
-        self.plain = self.interrupt([self.path, way], "plain", number)
-        self.recorded = self.interrupt(self.command(way), "recorded", number)
+    def verify(self, way, send=press_ctrl_c):
+        self.plain = self.interrupt([self.path, way], "plain", send)
+        self.recorded = self.interrupt(self.command(way), "recorded", send)
         self.assertEqual(self.recorded.outcome(), self.plain.outcome())
         recording = self.read()
         self.assertEqual(dict(recording.exceptions), {})
@@ -69,8 +74,29 @@ class Signals(Case):
         self.assert_all_returned(recording)
 
     def case_terminate_launcher(self):
-        self.verify("default", signal.SIGTERM)
+        self.verify("default", lambda process, _: os.kill(process.pid, signal.SIGTERM))
         self.assertEqual(self.plain.status, -signal.SIGTERM)
+
+    def verify_once(self, send):
+        """A signal comes once, whichever way it was sent."""
+        recording = self.verify("count", send)
+        self.assertEqual(self.plain.stdout, "caught 1\n")
+        self.assert_calls(recording, count=2)
+
+    def case_once_from_keyboard(self):
+        self.verify_once(press_ctrl_c)
+
+    def case_once_from_hangup(self):
+        self.verify_once(lambda process, keyboard: keyboard.close())
+
+    def case_once_to_launcher(self):
+        self.verify_once(lambda process, _: os.kill(process.pid, signal.SIGINT))
+
+    def case_once_to_group(self):
+        self.verify_once(lambda process, _: os.killpg(process.pid, signal.SIGINT))
+
+    def case_once_to_group_ending(self):
+        self.verify_once(lambda process, _: os.killpg(process.pid, signal.SIGTERM))
 
 
 class Status(Case):

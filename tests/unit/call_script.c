@@ -190,7 +190,11 @@ static size_t record_size(const struct shared_unit *unit, size_t left)
 static enum sonde_status run(const struct script *script, struct script_result *result, bool single)
 {
 	static const struct shared_module module = {
-		.loaded = 1, .base = 0x400000, .low = 0x401000, .high = 0x411000, .path = "/bin/x"
+		.news = MODULE_LOADED,
+		.base = 0x400000,
+		.low = 0x401000,
+		.high = 0x411000,
+		.path = "/bin/x",
 	};
 	struct record_clock clock = { .multiplier = UINT64_C(1) << 32 };
 	struct sink sink = { .result = result };

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <sys/mount.h>
 
 #include "recorder_fixture.h"
 
@@ -17,34 +16,7 @@
 
 #define STACK_SIZE 64
 
-char scratch[64] = "/tmp/sonde-test-recorder-XXXXXX";
 struct sonde_error err;
-
-int make_scratch(void **state)
-{
-	(void)state;
-	return mkdtemp(scratch) ? 0 : -1;
-}
-
-const char *scratch_path(const char *name)
-{
-	static char paths[4][256];
-	static int next;
-	char *path = paths[next++ % 4];
-
-	snprintf(path, sizeof(paths[0]), "%s/%s", scratch, name);
-	return path;
-}
-
-int remove_scratch(void **state)
-{
-	char command[128];
-
-	(void)state;
-	umount2(scratch_path("disk"), MNT_DETACH); /* where a test failed half way */
-	snprintf(command, sizeof(command), "rm -rf %s", scratch);
-	return system(command);
-}
 
 void assert_ok(enum sonde_status status)
 {
@@ -202,20 +174,6 @@ void abandon(struct session *session)
 {
 	atf_recorder_free(session->recorder);
 	sonde_definitions_free(session->definitions);
-}
-
-void assert_clean(const char *path)
-{
-	struct sonde_check_options options = { 0 };
-	struct sonde_diagnostics *diagnostics = sonde_diagnostics_new();
-	const struct sonde_finding *finding;
-
-	assert_ok(sonde_check(path, &options, diagnostics, &err));
-	for (size_t i = 0; (finding = sonde_diagnostics_at(diagnostics, i)); i++)
-		if (finding->type->severity > SONDE_NOTE)
-			fail_msg("%s: %s: expected %s, found %s", finding->file, finding->type->id,
-				 finding->expected, finding->found);
-	sonde_diagnostics_free(diagnostics);
 }
 
 struct sonde_recording *open_path(const char *path)

@@ -9,18 +9,11 @@
 #include <sonde/sonde.h>
 
 #include "formats/atf/atf_recorder.h"
+#include "scratch.h"
 
 #define MODULE_KEY UINT64_C(0x75067905)
 
 extern struct sonde_error err;
-
-/* A folder for the tests of a program, made and removed by these two. */
-extern char scratch[64];
-int make_scratch(void **state);
-int remove_scratch(void **state);
-
-/* Valid until the fourth call after it. */
-const char *scratch_path(const char *name);
 
 /* Fails the test with the message in `err`. */
 void assert_ok(enum sonde_status status);
@@ -55,8 +48,6 @@ enum sonde_status try_events(struct atf_recorder_thread *thread, uint64_t first,
 void put_events(struct atf_recorder_thread *thread, uint64_t first, size_t count,
 		unsigned int every);
 
-/* `sonde check` finds nothing but notes. */
-void assert_clean(const char *path);
 struct sonde_recording *open_path(const char *path);
 
 /* A track has the first events of a test thread; returns how many. */

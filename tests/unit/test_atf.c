@@ -19,32 +19,9 @@
 
 #include "formats/atf/atf_layout.h"
 #include "formats/atf/atf_write.h"
+#include "scratch.h"
 
-static char scratch[] = "/tmp/sonde-test-atf-XXXXXX";
 static struct sonde_error err;
-
-static int make_scratch(void **state)
-{
-	(void)state;
-	return mkdtemp(scratch) ? 0 : -1;
-}
-
-static int remove_scratch(void **state)
-{
-	char command[64];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", scratch);
-	return system(command);
-}
-
-static const char *scratch_path(const char *name)
-{
-	static char path[128];
-
-	snprintf(path, sizeof(path), "%s/%s", scratch, name);
-	return path;
-}
 
 static struct sonde_recording *open_path(const char *path)
 {
@@ -83,20 +60,6 @@ static void copy_to(struct sonde_recording *source, const char *path, uint64_t e
 	if (sonde_pipeline_run(&source, 1, sink, &run, &result, &err) != SONDE_OK)
 		fail_msg("%s", err.message);
 	sonde_sink_free(sink);
-}
-
-static void assert_clean(const char *path)
-{
-	struct sonde_check_options options = { 0 };
-	struct sonde_diagnostics *diagnostics = sonde_diagnostics_new();
-	const struct sonde_finding *finding;
-
-	assert_int_equal(sonde_check(path, &options, diagnostics, &err), SONDE_OK);
-	for (size_t i = 0; (finding = sonde_diagnostics_at(diagnostics, i)); i++)
-		if (finding->type->severity > SONDE_NOTE)
-			fail_msg("%s: %s: expected %s, found %s", finding->file, finding->type->id,
-				 finding->expected, finding->found);
-	sonde_diagnostics_free(diagnostics);
 }
 
 static void assert_same_detail(const struct sonde_definitions *a_definitions,
@@ -445,7 +408,7 @@ static void test_nothing_before_finish(void **state)
 	struct sonde_definitions *definitions = sonde_definitions_new();
 	struct sonde_create_options create = { .format = "atf" };
 	struct sonde_sink *sink;
-	char command[96];
+	char command[128];
 
 	(void)state;
 	define_everything(definitions);

@@ -136,6 +136,13 @@ static void add_attribute(struct sonde_definitions *definitions, enum sonde_owne
 	assert_int_equal(sonde_definitions_add_attribute(definitions, &attribute, &id, NULL), 0);
 }
 
+static void assert_attribute(const struct sonde_definitions *definitions, enum sonde_owner owner,
+			     uint32_t owner_id, const char *name, const char *value)
+{
+	assert_string_equal(sonde_definitions_find_attribute(definitions, owner, owner_id, name),
+			    value);
+}
+
 static void test_attributes_are_found_by_owner_and_name(void **state)
 {
 	struct sonde_definitions *definitions = sonde_definitions_new();
@@ -146,18 +153,10 @@ static void test_attributes_are_found_by_owner_and_name(void **state)
 	add_attribute(definitions, SONDE_OWNER_TRACK, 1, "priority", "3");
 	add_attribute(definitions, SONDE_OWNER_PROCESS, 0, "priority", "4");
 	add_attribute(definitions, SONDE_OWNER_PROCESS, 0, "command", "\"ls\"");
-	assert_string_equal(
-		sonde_definitions_find_attribute(definitions, SONDE_OWNER_TRACK, 0, "priority"),
-		"1");
-	assert_string_equal(
-		sonde_definitions_find_attribute(definitions, SONDE_OWNER_TRACK, 1, "priority"),
-		"3");
-	assert_string_equal(
-		sonde_definitions_find_attribute(definitions, SONDE_OWNER_PROCESS, 0, "priority"),
-		"4");
-	assert_string_equal(
-		sonde_definitions_find_attribute(definitions, SONDE_OWNER_PROCESS, 0, "command"),
-		"\"ls\"");
+	assert_attribute(definitions, SONDE_OWNER_TRACK, 0, "priority", "1");
+	assert_attribute(definitions, SONDE_OWNER_TRACK, 1, "priority", "3");
+	assert_attribute(definitions, SONDE_OWNER_PROCESS, 0, "priority", "4");
+	assert_attribute(definitions, SONDE_OWNER_PROCESS, 0, "command", "\"ls\"");
 	assert_null(
 		sonde_definitions_find_attribute(definitions, SONDE_OWNER_PROCESS, 1, "command"));
 	assert_null(

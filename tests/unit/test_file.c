@@ -7,7 +7,6 @@
 
 #include <cmocka.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,44 +14,9 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "scratch.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
-static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *where)
-{
-	(void)status;
-	(void)type;
-	(void)where;
-	return remove(path);
-}
-
-/* Tests work with relative names inside a fresh folder. */
-static int enter_folder(void **state)
-{
-	char path[] = "/tmp/sonde-test-XXXXXX";
-
-	if (!mkdtemp(path) || chdir(path))
-		return -1;
-	*state = strdup(path);
-	return *state ? 0 : -1;
-}
-
-static int leave_folder(void **state)
-{
-	int result = chdir("/") || nftw(*state, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-
-	free(*state);
-	return result;
-}
-
-static void put_file(const char *path, const char *text)
-{
-	FILE *file = fopen(path, "w");
-
-	assert_non_null(file);
-	assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
-	assert_int_equal(fclose(file), 0);
-}
 
 static void assert_file(const char *path, const char *text)
 {

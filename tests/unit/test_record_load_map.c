@@ -53,7 +53,7 @@ static void load(struct load_map *map, const char *path, uint64_t base, uint64_t
 		 uint64_t time)
 {
 	struct shared_module entry = {
-		.loaded = 1,
+		.news = MODULE_LOADED,
 		.time = time,
 		.base = base,
 		.low = base + 0x1000,
@@ -224,7 +224,7 @@ static void test_found_in_proc(void **state)
 {
 	struct load_map *map = *state;
 	uint64_t address = (uint64_t)(uintptr_t)test_found_in_proc;
-	struct shared_module entry = { .loaded = 1, .time = 50, .path = "relative/name" };
+	struct shared_module entry = { .news = MODULE_LOADED, .time = 50, .path = "relative/name" };
 	uint64_t id;
 
 	record_mapping_find = find_real;
@@ -316,7 +316,7 @@ static void test_found_base_of_elf(void **state)
 static void test_nonsense(void **state)
 {
 	struct load_map *map = *state;
-	struct shared_module entry = { .loaded = 1, .low = 0, .high = UINT64_MAX };
+	struct shared_module entry = { .news = MODULE_LOADED, .low = 0, .high = UINT64_MAX };
 	struct sonde_error err;
 
 	assert_int_equal(load_map_apply(map, &entry, &err), SONDE_CORRUPT);

@@ -10,7 +10,6 @@
 
 #include <cmocka.h>
 #include <elf.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "scratch.h"
 #include "symbols/elf_file.h"
 #include "symbols/symbols.h"
 
@@ -47,41 +47,6 @@ static const char sample[] =
 	"	(void)argv;\n"
 	"	return shown(argc) == 3;\n"
 	"}\n";
-
-static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *where)
-{
-	(void)status;
-	(void)type;
-	(void)where;
-	return remove(path);
-}
-
-static int enter_folder(void **state)
-{
-	char path[] = "/tmp/sonde-test-XXXXXX";
-
-	if (!mkdtemp(path) || chdir(path))
-		return -1;
-	*state = strdup(path);
-	return *state ? 0 : -1;
-}
-
-static int leave_folder(void **state)
-{
-	int result = chdir("/") || nftw(*state, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-
-	free(*state);
-	return result;
-}
-
-static void put_file(const char *path, const void *data, size_t size)
-{
-	FILE *file = fopen(path, "w");
-
-	assert_non_null(file);
-	assert_int_equal(fwrite(data, 1, size, file), size);
-	assert_int_equal(fclose(file), 0);
-}
 
 /* Runs a command line without its output; whether it went well. */
 __attribute__((format(printf, 1, 2))) static bool run(const char *format, ...)
@@ -166,7 +131,7 @@ static void test_lines_in_every_form(void **state)
 	};
 	size_t built = 0;
 
-	put_file("sample.c", sample, strlen(sample));
+	put_file("sample.c", sample);
 	for (size_t i = 0; i < COUNT_OF(compilers) * COUNT_OF(forms); i++) {
 		struct sonde_symbols *symbols;
 
@@ -191,7 +156,7 @@ static void test_lines_of_code(void **state)
 					     "-g -gdwarf-5 -gsplit-dwarf", "-gline-tables-only" };
 	size_t built = 0;
 
-	put_file("sample.c", sample, strlen(sample));
+	put_file("sample.c", sample);
 	for (size_t i = 0; i < COUNT_OF(compilers) * COUNT_OF(forms); i++) {
 		struct sonde_symbols *symbols;
 
@@ -215,7 +180,7 @@ static void test_stripped(void **state)
 	uint32_t line;
 
 	(void)state;
-	put_file("sample.c", sample, strlen(sample));
+	put_file("sample.c", sample);
 	assert_true(run("gcc -g -s -shared -fPIC sample.c -o sample"));
 	symbols = open_symbols("sample");
 	assert_true(find_name(symbols, "shown", &symbol));
@@ -245,8 +210,8 @@ static void test_debug_link(void **state)
 	struct sonde_symbols *symbols;
 	struct sonde_symbol symbol;
 
-	put_file("sample.c", sample, strlen(sample));
-	put_file("other.c", "int main(void) { return 0; }", 28);
+	put_file("sample.c", sample);
+	put_file("other.c", "int main(void) { return 0; }");
 	for (size_t i = 0; i < COUNT_OF(ids); i++) {
 		assert_true(run("gcc -g -Wl,--build-id=%s sample.c -o sample && "
 				"objcopy --only-keep-debug sample sample.debug && "
@@ -274,7 +239,7 @@ static void test_debug_build_id(void **state)
 	size_t length;
 
 	(void)state;
-	put_file("sample.c", sample, strlen(sample));
+	put_file("sample.c", sample);
 	assert_true(run("gcc -g -Wl,--build-id=0xabcdef0123456789 sample.c -o sample && "
 			"objcopy --only-keep-debug sample whole.debug && "
 			"strip --strip-all sample && mkdir -p root/.build-id/ab && "
@@ -308,7 +273,7 @@ static void test_build_id_must_agree(void **state)
 	struct sonde_error err;
 
 	(void)state;
-	put_file("sample.c", sample, strlen(sample));
+	put_file("sample.c", sample);
 	assert_true(run("gcc -Wl,--build-id=0xabcdef sample.c -o sample"));
 	assert_int_equal(sonde_symbols_open("sample", right, 3, &symbols, &err), SONDE_OK);
 	sonde_symbols_free(symbols);
@@ -343,8 +308,8 @@ static void test_program(void **state)
 				      "{ (void)a; (void)b; }";
 
 	(void)state;
-	put_file("sample.c", sample, strlen(sample));
-	put_file("runtime.c", runtime, strlen(runtime));
+	put_file("sample.c", sample);
+	put_file("runtime.c", runtime);
 	assert_true(run("gcc sample.c -o sample"));
 	assert_program("sample", (struct sonde_symbols_program){ .dynamic = true });
 	assert_true(run("gcc -finstrument-functions sample.c -o sample"));
@@ -427,7 +392,7 @@ static void test_lines_of_c_plus_plus(void **state)
 		{ "main", 12 },
 	};
 
-	put_file("sample.c", text, strlen(text));
+	put_file("sample.c", text);
 	for (size_t i = 0; i < COUNT_OF(compilers); i++) {
 		struct sonde_symbols *symbols;
 		struct sonde_symbol symbol;
@@ -479,12 +444,12 @@ static void test_no_program(void **state)
 	uint8_t header[sizeof(Elf64_Ehdr)] = ELFMAG;
 
 	(void)state;
-	put_file("empty", "", 0);
-	put_file("script", "#!/bin/sh\n", 10);
-	put_file("sample.c", sample, strlen(sample));
+	put_file("empty", "");
+	put_file("script", "#!/bin/sh\n");
+	put_file("sample.c", sample);
 	header[EI_CLASS] = ELFCLASS32;
 	header[EI_DATA] = ELFDATA2LSB;
-	put_file("small", header, sizeof(header));
+	put_bytes("small", header, sizeof(header));
 	assert_true(run("gcc -c sample.c -o object && mkfifo fifo"));
 	assert_refused("absent", SONDE_IO);
 	assert_refused("empty", SONDE_FORMAT);
@@ -504,7 +469,7 @@ static void look_at(const uint8_t *data, size_t size)
 	const char *file;
 	uint32_t line;
 
-	put_file("damaged", data, size);
+	put_bytes("damaged", data, size);
 	if (sonde_symbols_open("damaged", NULL, 0, &symbols, &err) != SONDE_OK) {
 		assert_true(err.message[0]);
 		return;
@@ -526,7 +491,7 @@ static void test_damaged(void **state)
 	uint8_t *copy;
 
 	(void)state;
-	put_file("sample.c", sample, strlen(sample));
+	put_file("sample.c", sample);
 	assert_true(run("gcc -g -shared -fPIC -nostdlib -Wl,-z,max-page-size=64 "
 			"-Wl,-z,noseparate-code sample.c -o sample"));
 	assert_int_equal(sonde_mapped_file_open(&file, "sample", &err), SONDE_OK);

@@ -9,7 +9,7 @@
 
 #include "rec.h"
 
-static volatile int handled;
+static volatile int handled, caught, asked;
 
 FN static void leaf(void)
 {
@@ -20,6 +20,29 @@ FN static void handler(int number)
 {
 	handled += number;
 	leaf();
+}
+
+FN static void count(int number)
+{
+	caught += number != SIGUSR2;
+	asked += number == SIGUSR2;
+}
+
+/* How often a signal comes, until SIGUSR2 does. */
+FN static void count_signals(void)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR2 };
+	struct sigaction action = { .sa_handler = count };
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		sigaction(numbers[i], &action, NULL);
+	side_put("pid", (unsigned long long)getpid());
+	while (!caught)
+		usleep(1000);
+	side_put("caught", 1);
+	while (!asked)
+		usleep(1000);
+	printf("caught %d\n", caught);
 }
 
 /* The signals of this process as the kernel has them. */
@@ -79,6 +102,8 @@ int main(int argc, char **argv)
 		wait_for_signals(1);
 		printf("handled %d\n", handled);
 	}
+	if (strcmp(way, "count") == 0)
+		count_signals();
 	if (strcmp(way, "default") == 0)
 		wait_for_signals(1000000);
 	if (strcmp(way, "status") == 0)

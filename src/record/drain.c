@@ -19,12 +19,10 @@
 #include "record/process.h"
 
 enum {
-	DETAIL_UNITS_MIN = 2,	   /* a unit and a struct shared_detail */
-	RINGS_AHEAD = 64,	   /* looked at behind the last one in use */
-	ROUNDS_BETWEEN_SCANS = 64, /* of all rings */
-	RINGS_KEPT = 128,	   /* of so many the memory is kept for the next thread */
-	LAST_ROUNDS = 64,	   /* at most, after recording was switched off */
-	BUSY_UNITS = 1024,	   /* a round that read so many is soon followed by the next */
+	DETAIL_UNITS_MIN = 2, /* a unit and a struct shared_detail */
+	RINGS_KEPT = 128,     /* of so many the memory is kept for the next thread */
+	LAST_ROUNDS = 64,     /* at most, after recording was switched off */
+	BUSY_UNITS = 1024,    /* a round that read so many is soon followed by the next */
 };
 
 #define MILLISECOND UINT64_C(1000000)
@@ -411,8 +409,6 @@ static enum sonde_status meet_ring(struct session *session, uint32_t number,
 	process = session->slots[ring->process];
 	if (!process || process->closed)
 		return SONDE_OK; /* its process is not known yet */
-	if (number >= session->rings_high)
-		session->rings_high = number + 1;
 	return begin_thread(session, number, process, err);
 }
 
@@ -426,26 +422,15 @@ enum sonde_status drain_ring(struct session *session, uint32_t number, struct so
 	return read_units(session, session->rings[number], false, &total, err);
 }
 
-/* Looks for rings that were taken since the last time; at all of them now and then. */
+/* Looks for rings that were taken since the last time. */
 static enum sonde_status find_threads(struct session *session, struct sonde_error *err)
 {
-	const struct shared_control *control = session->memory.control;
-	uint32_t end = control->ring_count, hint = atomic_load(&control->ring_hint);
+	uint32_t high = shared_memory_rings_high(&session->memory);
+	enum sonde_status status = SONDE_OK;
 
-	if (hint > session->rings_high && hint <= end)
-		session->rings_high = hint;
-	if (!session->scan_all && session->rounds % ROUNDS_BETWEEN_SCANS &&
-	    session->rings_high + RINGS_AHEAD < end)
-		end = session->rings_high + RINGS_AHEAD;
-	for (uint32_t i = 0; i < end; i++) {
-		enum sonde_status status = meet_ring(session, i, err);
-
-		if (status < 0)
-			return status;
-	}
-	if (end == control->ring_count)
-		session->scan_all = false;
-	return SONDE_OK;
+	for (uint32_t i = 0; i < high && status == SONDE_OK; i++)
+		status = meet_ring(session, i, err);
+	return status;
 }
 
 void drain_free_thread(struct recorded_thread *thread)
@@ -561,9 +546,6 @@ static size_t round_once(struct session *session, bool last)
 
 	session->wake = atomic_load(&session->memory.control->wake);
 	session->now_ns = sonde_now_ns(CLOCK_BOOTTIME);
-	session->rounds++;
-	session->scan_all |= last;
-	session->last |= last;
 	session->news = false;
 	atomic_fetch_add(&session->memory.control->heartbeat, 1);
 	record_clock_update(&session->clock);

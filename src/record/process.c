@@ -21,8 +21,6 @@
 #include "record/names.h"
 
 enum {
-	SLOTS_AHEAD = 32,	     /* looked at behind the last one in use */
-	ROUNDS_BETWEEN_SCANS = 1024, /* of all slots; the first free one is always taken */
 	DEAD_SLOTS_MAX = 256,
 };
 
@@ -37,7 +35,6 @@ static void set_gone(struct session *session, struct recorded_process *process)
 	process->pidfd = -1;
 	process->alive = false;
 	process->end_ns = session->now_ns;
-	session->scan_all = true;
 }
 
 /* Where the kernel has no pidfd_open(), or a sandbox forbids it. A zombie counts as gone. */
@@ -61,7 +58,9 @@ static bool is_gone(const struct session *session, const struct recorded_process
 
 static void poll_without_files(struct session *session)
 {
-	for (uint32_t i = 0; i < session->slots_high; i++) {
+	uint32_t high = shared_memory_processes_high(&session->memory);
+
+	for (uint32_t i = 0; i < high; i++) {
 		struct recorded_process *process = session->slots[i];
 
 		if (process && process->alive && process->pidfd < 0 && is_gone(session, process))
@@ -71,6 +70,7 @@ static void poll_without_files(struct session *session)
 
 void process_poll(struct session *session, bool again)
 {
+	uint32_t high = shared_memory_processes_high(&session->memory);
 	struct pollfd *files;
 	size_t count = 0;
 
@@ -78,10 +78,10 @@ void process_poll(struct session *session, bool again)
 		return;
 	session->polled_ns = session->now_ns;
 	poll_without_files(session);
-	files = calloc(session->slots_high + 1, sizeof(*files));
+	files = calloc(high + 1, sizeof(*files));
 	if (!files)
 		return;
-	for (uint32_t i = 0; i < session->slots_high; i++)
+	for (uint32_t i = 0; i < high; i++)
 		if (session->slots[i] && session->slots[i]->pidfd >= 0)
 			files[count++] = (struct pollfd){
 				.fd = session->slots[i]->pidfd,
@@ -89,7 +89,7 @@ void process_poll(struct session *session, bool again)
 			};
 	if (count && poll(files, count, 0) > 0) {
 		count = 0;
-		for (uint32_t i = 0; i < session->slots_high; i++) {
+		for (uint32_t i = 0; i < high; i++) {
 			if (!session->slots[i] || session->slots[i]->pidfd < 0)
 				continue;
 			if (files[count++].revents)
@@ -101,7 +101,9 @@ void process_poll(struct session *session, bool again)
 
 bool process_any_alive(const struct session *session)
 {
-	for (uint32_t i = 0; i < session->slots_high; i++)
+	uint32_t high = shared_memory_processes_high(&session->memory);
+
+	for (uint32_t i = 0; i < high; i++)
 		if (session->slots[i] && session->slots[i]->alive)
 			return true;
 	return false;
@@ -231,7 +233,9 @@ static enum sonde_status take_early(struct session *session, struct recorded_pro
 /* The same pid in another slot: the program there was replaced by exec. */
 static void end_replaced(struct session *session, uint32_t pid)
 {
-	for (uint32_t i = 0; i < session->slots_high; i++)
+	uint32_t high = shared_memory_processes_high(&session->memory);
+
+	for (uint32_t i = 0; i < high; i++)
 		if (session->slots[i] && session->slots[i]->alive && session->slots[i]->pid == pid)
 			set_gone(session, session->slots[i]);
 }
@@ -262,8 +266,6 @@ static struct recorded_process *new_process(struct session *session, uint32_t nu
 		set_gone(session, process);
 	session->processes.items[session->processes.count++] = process;
 	session->slots[number] = process;
-	if (number >= session->slots_high)
-		session->slots_high = number + 1;
 	session->news = true;
 	return process;
 }
@@ -385,16 +387,12 @@ static enum sonde_status take_fork(struct session *session, uint32_t number,
 enum sonde_status process_round(struct session *session, struct sonde_error *err)
 {
 	enum sonde_status status = process_read_log(session, err);
-	uint32_t count = session->memory.control->process_count;
-	bool all = session->last || session->rounds % ROUNDS_BETWEEN_SCANS == 0;
+	uint32_t count = shared_memory_processes_high(&session->memory);
 
 	for (uint32_t i = 0; i < count && status == SONDE_OK; i++) {
-		uint32_t state;
+		uint32_t state = atomic_load_explicit(&session->memory.processes[i].state,
+						      memory_order_acquire);
 
-		if (!all && i >= session->slots_high + SLOTS_AHEAD)
-			break;
-		state = atomic_load_explicit(&session->memory.processes[i].state,
-					     memory_order_acquire);
 		if (state < PROCESS_STARTING || session->slots[i])
 			continue;
 		status = process_read_log(session,
@@ -427,12 +425,13 @@ void process_count_missed(const struct session *session, struct recorded_process
 
 void process_close_dead(struct session *session)
 {
-	for (uint32_t i = 0; i < session->slots_high; i++) {
+	uint32_t high = shared_memory_processes_high(&session->memory);
+
+	for (uint32_t i = 0; i < high; i++) {
 		struct recorded_process *process = session->slots[i];
 		uint32_t *slot;
 
-		if (!process || process->alive || process->closed || process->threads ||
-		    session->scan_all)
+		if (!process || process->alive || process->closed || process->threads)
 			continue;
 		process->closed = true;
 		process_count_missed(session, process);
@@ -450,9 +449,10 @@ void process_close_dead(struct session *session)
 void process_wave_through(struct session *session)
 {
 	struct shared_control *control = session->memory.control;
+	uint32_t high = shared_memory_processes_high(&session->memory);
 
 	atomic_store(&control->modules_read, atomic_load(&control->modules_begun));
-	for (uint32_t i = 0; i < control->process_count; i++) {
+	for (uint32_t i = 0; i < high; i++) {
 		struct shared_process *slot = &session->memory.processes[i];
 
 		if (atomic_load(&slot->state) != PROCESS_STARTING)

@@ -122,10 +122,8 @@ struct session {
 
 	SONDE_VEC(struct recorded_process *) processes; /* all that ever were */
 	struct recorded_process **slots;
-	uint32_t slots_high;		/* none was ever seen from here on */
 	SONDE_VEC(uint32_t) slots_dead; /* oldest first: closed, but not given back yet */
 	struct recorded_thread **rings;
-	uint32_t rings_high;
 	SONDE_VEC(struct recorded_thread *) threads;  /* being read */
 	SONDE_VEC(struct recorded_process *) written; /* by their number in the recorder */
 	SONDE_VEC(struct lane *) tracks;	      /* by the number of their thread there */
@@ -135,10 +133,7 @@ struct session {
 	uint64_t log_stuck_ns;
 	struct shared_unit *copy; /* of a chunk, with --on-full overwrite */
 
-	uint64_t rounds;
 	uint32_t wake;	      /* control->wake when this round began */
-	bool scan_all;	      /* a process is gone: find all its rings */
-	bool last;	      /* recording is off: this is one of the last rounds */
 	bool news;	      /* processes or threads came in this round */
 	uint64_t idle_rounds; /* so many in a row brought nothing */
 	uint64_t now_ns;      /* of this round */

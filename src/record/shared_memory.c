@@ -105,6 +105,24 @@ static void lay_out(struct shared_control *control, const struct shared_memory_o
 	atomic_store(&control->detail, options->detail);
 }
 
+/* Programs write it, so it is not trusted. */
+static uint32_t high(const _Atomic uint32_t *word, uint32_t count)
+{
+	uint32_t value = atomic_load(word);
+
+	return value < count ? value : count;
+}
+
+uint32_t shared_memory_rings_high(const struct shared_memory *memory)
+{
+	return high(&memory->control->rings_high, memory->control->ring_count);
+}
+
+uint32_t shared_memory_processes_high(const struct shared_memory *memory)
+{
+	return high(&memory->control->processes_high, memory->control->process_count);
+}
+
 static enum sonde_status map(struct shared_memory *memory, const struct shared_control *layout,
 			     struct sonde_error *err)
 {

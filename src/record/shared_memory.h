@@ -58,6 +58,10 @@ static inline uint8_t *shared_memory_ring(const struct shared_memory *memory, ui
 	return memory->base + memory->control->rings_memory + ring * memory->control->ring_size;
 }
 
+/* No ring and no process slot from here on was ever taken. */
+uint32_t shared_memory_rings_high(const struct shared_memory *memory);
+uint32_t shared_memory_processes_high(const struct shared_memory *memory);
+
 /* The system call; a timeout of 0 waits without end. */
 int futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns);
 int futex_wake(_Atomic uint32_t *word);

@@ -16,7 +16,9 @@
 
 static bool is_known(const struct session *session, uint32_t pid)
 {
-	for (uint32_t i = 0; i < session->slots_high; i++)
+	uint32_t high = shared_memory_processes_high(&session->memory);
+
+	for (uint32_t i = 0; i < high; i++)
 		if (session->slots[i] && session->slots[i]->pid == pid)
 			return true;
 	return false;

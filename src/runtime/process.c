@@ -203,6 +203,7 @@ static bool take_slot(void)
 		if (slots[i].state != PROCESS_FREE ||
 		    !atomic_compare_exchange_strong(&slots[i].state, &state, PROCESS_TAKEN))
 			continue;
+		rt_raise(&rt_control->processes_high, i);
 		slot = &slots[i];
 		rt_process->slot = i;
 		slot->pid = (uint32_t)RT_CALL0(SYS_getpid);

@@ -122,6 +122,7 @@ static struct shared_ring *find_free(uint32_t *number)
 		state = RING_FREE;
 		if (rings[*number].state == RING_FREE &&
 		    atomic_compare_exchange_strong(&rings[*number].state, &state, RING_TAKEN)) {
+			rt_raise(&rt_control->rings_high, *number);
 			rt_control->ring_hint = *number + 1;
 			return &rings[*number];
 		}

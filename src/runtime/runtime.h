@@ -224,6 +224,15 @@ static inline void *rt_shared(uint64_t offset)
 	return rt_memory + offset;
 }
 
+/* Number `number` is taken: makes sure that it lies below `high`. */
+static inline void rt_raise(_Atomic uint32_t *high, uint32_t number)
+{
+	uint32_t before = *high;
+
+	while (before <= number && !atomic_compare_exchange_weak(high, &before, number + 1))
+		;
+}
+
 RT_HIDDEN void rt_wake_launcher(void);
 /* False: the launcher is dead or has switched off; nothing is recorded any more. */
 RT_HIDDEN bool rt_launcher_lives(void);

@@ -287,6 +287,8 @@ struct shared_control {
 	_Atomic uint32_t sleeping;	    /* the launcher does: whoever has news raises wake */
 	_Atomic uint32_t heartbeat;	    /* the launcher raises it several times a second */
 	_Atomic uint32_t ring_hint;	    /* where to look for a free ring first */
+	/* None from here on was ever taken: raised with every new ring and process slot. */
+	_Atomic uint32_t rings_high, processes_high;
 	_Atomic uint64_t modules_begun, modules_read;
 	/* Found no free ring, or no free slot, so nothing of them was recorded. */
 	_Atomic uint64_t lost_threads, lost_processes;

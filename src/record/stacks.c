@@ -178,7 +178,8 @@ static size_t grow_known(struct stacks *stacks, uint64_t address, uint64_t low, 
 	if (below && below->high > low)
 		low = below->high;
 	if (above && above->low < high &&
-	    (mapped ? above->kind == STACKS_THREAD : above->kind == STACKS_FOUND)) {
+	    (mapped ? above->kind == STACKS_THREAD :
+		      above->kind == STACKS_FOUND && above->guessed)) {
 		above->low = low;
 		return number;
 	}
@@ -213,6 +214,7 @@ size_t stacks_discover(struct stacks *stacks, uint64_t address, bool *given_up)
 		piece.low = mapping->low;
 		piece.high = mapping->high;
 	}
+	piece.guessed = !mapped;
 	free(mapping);
 	if (grow_known(stacks, address, piece.low, piece.high, mapped) != SIZE_MAX)
 		return stacks_find(stacks, address);

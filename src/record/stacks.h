@@ -37,6 +37,7 @@ struct stack_piece {
 	uint32_t region; /* pieces of one stack have the same number */
 	/* The region whose stack this one was taken from (a local array), or STACKS_NONE. */
 	uint32_t outer;
+	bool guessed; /* the bounds are */
 };
 
 struct stacks {

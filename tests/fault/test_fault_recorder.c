@@ -16,9 +16,9 @@
 
 #include <sonde/sonde.h>
 
+#include "../recorder_detail.h"
 #include "../unit/scratch.h"
 #include "fault.h"
-#include "../recorder_detail.h"
 
 #define THREADS 3
 #define ROUNDS 5

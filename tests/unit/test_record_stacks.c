@@ -290,6 +290,21 @@ static void test_unmapped_stack(void **state)
 	assert_int_equal(result.lane_count, 4);
 }
 
+/* The process ended after the first stack was found: the one below it is another all the same. */
+static void test_unmapped_below_mapped(void **state)
+{
+	struct script script = { 0 };
+
+	(void)state;
+	mapped_low = X;
+	mapped_high = X + SIZE;
+	script_call(&script, 1, X + SIZE - 100, 'A');
+	script_call(&script, 2, X - 0x1000 - 100, 'B');
+	script_return(&script, 3, X + SIZE - 100, 'A');
+	script_return(&script, 4, X - 0x1000 - 100, 'B');
+	expect(&script, "", "1+A@1 1-A@3", "1+B@2 1-B@4");
+}
+
 /* Garbage does not make files without end. */
 static void test_too_many_guesses(void **state)
 {
@@ -417,6 +432,7 @@ int main(void)
 		cmocka_unit_test_setup(test_signal_stack_is_a_floor, setup),
 		cmocka_unit_test_setup(test_unannounced_stacks, setup),
 		cmocka_unit_test_setup(test_unmapped_stack, setup),
+		cmocka_unit_test_setup(test_unmapped_below_mapped, setup),
 		cmocka_unit_test_setup(test_too_many_guesses, setup),
 		cmocka_unit_test_setup(test_growing_own_stack, setup),
 		cmocka_unit_test_setup(test_nonsense, setup),

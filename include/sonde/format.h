@@ -50,15 +50,32 @@ struct sonde_recover_result {
 	uint64_t details_unlinked; /* of those kept: their event did not survive */
 	uint64_t bytes_dropped;	   /* cut or unreadable bytes that are not in the output */
 	uint32_t tracks_kept;
-	uint32_t tracks_lost;	 /* not even a header could be read */
-	uint64_t links_mended;	 /* between events and details: they disagreed, one was chosen */
-	uint32_t manifests_made; /* processes without one: their threads and clock were guessed */
+	uint32_t tracks_lost;	  /* not even a header could be read */
+	uint64_t links_mended;	  /* between events and details: they disagreed, one was chosen */
+	uint32_t manifests_made;  /* processes without one: their threads and clock were guessed */
+	uint32_t functions_named; /* by name_function() */
+};
+
+/* What a function is called; "" and NULL alike mean that something is not known. */
+struct sonde_function_name {
+	const char *name, *raw_name;
+	const char *file;
+	uint32_t line;
 };
 
 struct sonde_recover_options {
 	const char *format; /* NULL: detect */
 	bool replace;	    /* as in sonde_create_options */
 	const struct sonde_progress *progress;
+	/*
+	 * Finds the name of a function that the recording knows by its module and its address there
+	 * only, because it was never finished; false where that cannot be done. What it gives must
+	 * stay until the next call. NULL: such functions have no names. The build id is in hex, or
+	 * "".
+	 */
+	bool (*name_function)(void *context, const char *module, const char *build_id,
+			      uint64_t address, struct sonde_function_name *name);
+	void *name_context;
 };
 
 /*

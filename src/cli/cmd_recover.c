@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/findings.h"
+#include "cli/function_names.h"
 #include "cli/human.h"
 #include "cli/input.h"
 #include "cli/progress.h"
@@ -52,6 +53,7 @@ static void put_report_json(struct recovery *recovery)
 	sonde_json_member_u64(&json, "bytes_dropped", result->bytes_dropped);
 	sonde_json_member_u64(&json, "links_mended", result->links_mended);
 	sonde_json_member_u64(&json, "manifests_made", result->manifests_made);
+	sonde_json_member_u64(&json, "functions_named", result->functions_named);
 	cli_put_tally_json(&json, &tally);
 	cli_put_findings_json(&json, recovery->diagnostics);
 	sonde_json_object_end(&json);
@@ -76,16 +78,25 @@ static void put_faults(struct recovery *recovery)
 
 static void put_guesses(struct sonde_buffer *out, const struct sonde_recover_result *result)
 {
-	if (!result->links_mended && !result->manifests_made)
+	const char *between = "";
+
+	if (!result->links_mended && !result->manifests_made && !result->functions_named)
 		sonde_buffer_put_text(out, "nothing");
+	if (result->functions_named) {
+		sonde_buffer_put_text(out, "names of ");
+		cli_put_counted(out, result->functions_named, "function");
+		sonde_buffer_put_text(out, ", from the files that they are in");
+		between = "\n         ";
+	}
 	if (result->manifests_made) {
+		sonde_buffer_put_text(out, between);
+		between = "\n         ";
 		sonde_buffer_put_text(out, "threads and clock of ");
 		cli_put_counted(out, result->manifests_made, "pid folder");
 		sonde_buffer_put_text(out, " without a manifest; functions have no names");
 	}
-	if (result->manifests_made && result->links_mended)
-		sonde_buffer_put_text(out, "\n         ");
 	if (result->links_mended) {
+		sonde_buffer_put_text(out, between);
 		cli_put_counted(out, result->links_mended, "link");
 		sonde_buffer_put_text(out, " between events and details that disagreed");
 	}
@@ -141,15 +152,19 @@ static int recover(struct recovery *recovery)
 {
 	struct sonde_recover_options options = { .format = recovery->options->input.format,
 						 .replace = recovery->options->target.force };
+	struct cli_function_names names = { 0 };
 	struct cli_progress progress;
 	struct sonde_error err = { 0 };
 	enum sonde_status status;
 
 	cli_progress_begin(recovery->cli, &progress, "recovering", "event");
 	options.progress = &progress.progress;
+	options.name_function = cli_name_function;
+	options.name_context = &names;
 	status = sonde_recover(recovery->path, recovery->options->target.output, &options,
 			       recovery->diagnostics, &recovery->result, &err);
 	cli_progress_end(&progress);
+	cli_function_names_release(&names);
 	if (status != SONDE_OK) {
 		sonde_error_set_file(&err, recovery->path);
 		return cli_fail(recovery->cli, &err);

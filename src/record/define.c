@@ -276,35 +276,6 @@ static uint32_t define_module(struct definer *definer, const struct recorded_pro
 	return id;
 }
 
-/* "libx.so+0x1234" for a function that has no symbol. */
-static void put_place(struct sonde_buffer *name, const struct load_map_module *module,
-		      uint64_t address)
-{
-	const char *last = strrchr(module->path, '/');
-
-	sonde_buffer_put_format(name, "%s+%#llx", last ? last + 1 : module->path,
-				(unsigned long long)address);
-}
-
-static bool fill_name(struct definer *definer, struct sonde_function *function,
-		      const struct module_file *file, uint64_t address)
-{
-	struct sonde_symbol symbol;
-	const char *source;
-	char *demangled;
-
-	if (!file || !file->symbols || !sonde_symbols_find(file->symbols, address, &symbol))
-		return false;
-	demangled = sonde_demangle(symbol.raw_name);
-	function->name = define_string(definer, demangled ? demangled : symbol.raw_name);
-	if (demangled && strcmp(demangled, symbol.raw_name) != 0)
-		function->raw_name = define_string(definer, symbol.raw_name);
-	free(demangled);
-	if (sonde_symbols_line(file->symbols, symbol.address, &source, &function->line))
-		function->file = define_string(definer, source);
-	return function->name;
-}
-
 static void count_function(struct definer *definer, uint64_t id, bool named)
 {
 	struct record_result *result = definer->session->result;
@@ -329,18 +300,19 @@ static void define_function(struct definer *definer, const struct recorded_proce
 		.has_key = true,
 		.key = from->id,
 	};
-	struct sonde_buffer name = { 0 };
-	bool named = from->module != SONDE_NONE &&
-		     fill_name(definer, &function, selection_file(definer->session, module),
-			       (uint32_t)from->id);
+	const struct module_file *file =
+		from->module == SONDE_NONE ? NULL : selection_file(definer->session, module);
+	struct sonde_symbol_text text;
+	bool named = sonde_symbols_describe(
+		file ? file->symbols : NULL, module->path,
+		from->module == SONDE_NONE ? from->address : (uint32_t)from->id, &text);
 	uint32_t id;
 
-	if (!named) {
-		put_place(&name, module,
-			  from->module == SONDE_NONE ? from->address : (uint32_t)from->id);
-		function.name = define_string(definer, sonde_buffer_text(&name));
-	}
-	sonde_buffer_release(&name);
+	function.name = define_string(definer, text.name);
+	function.raw_name = define_string(definer, text.raw_name);
+	function.file = define_string(definer, text.file);
+	function.line = text.line;
+	free(text.name);
 	count_function(definer, from->id, named);
 	if (definer->status == SONDE_OK)
 		definer->status = sonde_definitions_add_function(definer->definitions, &function,
@@ -348,7 +320,8 @@ static void define_function(struct definer *definer, const struct recorded_proce
 }
 
 /* The modules, one for each path, and which functions of them were called. */
-static void define_functions(struct definer *definer, struct recorded_process *process)
+static void define_modules(struct definer *definer, const struct recorded_process *process,
+			   bool functions)
 {
 	const struct load_map *map = &process->map;
 	uint32_t *ids = calloc(map->count + 1, sizeof(*ids)), unknown = SONDE_NONE;
@@ -366,7 +339,8 @@ static void define_functions(struct definer *definer, struct recorded_process *p
 	}
 	if (map->unknown_count)
 		unknown = define_module(definer, process, map->unknown);
-	for (size_t i = 0; i < process->functions.count && definer->status == SONDE_OK; i++) {
+	for (size_t i = 0; functions && i < process->functions.count && definer->status == SONDE_OK;
+	     i++) {
 		const struct session_function *function = &process->functions.items[i];
 
 		define_function(definer, process, function,
@@ -375,8 +349,8 @@ static void define_functions(struct definer *definer, struct recorded_process *p
 	free(ids);
 }
 
-enum sonde_status define_session(struct session *session, struct sonde_definitions **definitions,
-				 struct sonde_error *err)
+enum sonde_status define_session(struct session *session, bool functions,
+				 struct sonde_definitions **definitions, struct sonde_error *err)
 {
 	struct definer definer = {
 		.session = session,
@@ -394,8 +368,9 @@ enum sonde_status define_session(struct session *session, struct sonde_definitio
 	for (size_t i = 0; i < session->tracks.count; i++)
 		define_track(&definer, session->tracks.items[i]);
 	for (size_t i = 0; i < session->written.count && definer.status == SONDE_OK; i++) {
-		finish_collect(session->written.items[i]);
-		define_functions(&definer, session->written.items[i]);
+		if (functions)
+			finish_collect(session->written.items[i]);
+		define_modules(&definer, session->written.items[i], functions);
 	}
 	sonde_key_map_release(&definer.counted);
 	return definer.status;

@@ -5,8 +5,11 @@
 
 #include "record/session.h"
 
-/* All of it; the caller frees the definitions. */
-enum sonde_status define_session(struct session *session, struct sonde_definitions **definitions,
-				 struct sonde_error *err);
+/*
+ * All of it; the caller frees the definitions. Without `functions` it is quick, and recording can
+ * go on; with them the lists of functions met are closed.
+ */
+enum sonde_status define_session(struct session *session, bool functions,
+				 struct sonde_definitions **definitions, struct sonde_error *err);
 
 #endif

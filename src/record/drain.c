@@ -565,6 +565,8 @@ static size_t round_once(struct session *session, bool last)
 	}
 	if (status < 0)
 		session_fail(session, &err);
+	else if (session->changed && session->now_ns >= session->define_after_ns)
+		finish_define(session);
 	process_close_dead(session);
 	names_poll(session);
 	update_status(session);

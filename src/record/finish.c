@@ -11,8 +11,13 @@
 #include <sys/wait.h>
 
 #include "base/map.h"
+#include "base/now.h"
 #include "record/define.h"
 #include "record/process.h"
+
+/* finish_define() takes at most this part of the time, and not all of it in a burst. */
+#define DEFINE_SHARE 50
+#define DEFINE_REST_NS (UINT64_C(20) * 1000 * 1000)
 
 static bool collect_module(struct recorded_process *process, uint32_t number)
 {
@@ -203,6 +208,22 @@ static void count_result(struct session *session)
 				(unsigned long long)lost_threads);
 }
 
+void finish_define(struct session *session)
+{
+	uint64_t begun_ns = sonde_now_ns(CLOCK_BOOTTIME), now_ns;
+	struct sonde_definitions *definitions = NULL;
+	struct sonde_error ignored; /* the session is as good without, if it is finished */
+
+	session->changed = false;
+	if (!session->written.count)
+		return;
+	if (define_session(session, false, &definitions, &ignored) == SONDE_OK)
+		atf_recorder_define(session->recorder, definitions, &ignored);
+	sonde_definitions_free(definitions);
+	now_ns = sonde_now_ns(CLOCK_BOOTTIME);
+	session->define_after_ns = now_ns + DEFINE_REST_NS + DEFINE_SHARE * (now_ns - begun_ns);
+}
+
 void finish_session(struct session *session)
 {
 	struct sonde_definitions *definitions = NULL;
@@ -214,7 +235,7 @@ void finish_session(struct session *session)
 	open_any(session);
 	for (size_t i = 0; i < session->processes.count; i++)
 		process_count_missed(session, session->processes.items[i]);
-	if (define_session(session, &definitions, &err) < 0)
+	if (define_session(session, true, &definitions, &err) < 0)
 		session_fail(session, &err);
 	if (definitions && atf_recorder_finish(session->recorder, definitions, &lost, &err) < 0)
 		session_fail(session, &err);

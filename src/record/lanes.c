@@ -61,6 +61,7 @@ enum sonde_status lane_open(struct session *session, struct lane *lane, struct s
 	if (status < 0)
 		return status;
 	lane->slot = atf_recorder_thread_slot(lane->writer);
+	session->changed = true;
 	session->tracks.items[session->tracks.count++] = lane;
 	return SONDE_OK;
 }

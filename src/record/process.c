@@ -149,6 +149,7 @@ static enum sonde_status take_module(struct session *session, struct recorded_pr
 			selection_note_unpatched(session, module, entry);
 		return SONDE_OK;
 	}
+	session->changed = true;
 	status = load_map_apply(&process->map, entry, err);
 	if (status < 0 || process->refused)
 		return status;

@@ -138,11 +138,13 @@ struct session {
 	uint64_t idle_rounds; /* so many in a row brought nothing */
 	uint64_t now_ns;      /* of this round */
 	uint64_t polled_ns, named_ns, flowed_ns, searched_ns;
-	uint64_t settled_ns;	 /* when atf_recorder_settle() was called last */
-	bool silent;		 /* what the last search of /proc found */
-	uint64_t dropped_before; /* of threads that are gone */
-	uint64_t lost;		 /* events that could not be written */
-	bool failed;		 /* nothing is written any more */
+	uint64_t settled_ns;	  /* when atf_recorder_settle() was called last */
+	bool changed;		  /* what finish_define() writes; which is done again */
+	uint64_t define_after_ns; /* not before this */
+	bool silent;		  /* what the last search of /proc found */
+	uint64_t dropped_before;  /* of threads that are gone */
+	uint64_t lost;		  /* events that could not be written */
+	bool failed;		  /* nothing is written any more */
 
 	/* From the thread that waits for the program to the one that reads the rings, */
 	_Atomic uint32_t child_ended; /* it was reaped */

@@ -443,3 +443,33 @@ bool sonde_symbols_line(struct sonde_symbols *symbols, uint64_t address, const c
 	}
 	return symbols->lines && sonde_lines_find(symbols->lines, address, file, line);
 }
+
+static char *name_by_place(const char *path, uint64_t address)
+{
+	const char *last = strrchr(path, '/');
+	char *name;
+
+	if (asprintf(&name, "%s+%#llx", last ? last + 1 : path, (unsigned long long)address) < 0)
+		return NULL;
+	return name;
+}
+
+bool sonde_symbols_describe(struct sonde_symbols *symbols, const char *path, uint64_t address,
+			    struct sonde_symbol_text *text)
+{
+	struct sonde_symbol symbol;
+
+	*text = (struct sonde_symbol_text){ 0 };
+	if (!symbols || !sonde_symbols_find(symbols, address, &symbol)) {
+		text->name = name_by_place(path, address);
+		return false;
+	}
+	text->name = sonde_demangle(symbol.raw_name);
+	if (text->name && strcmp(text->name, symbol.raw_name) != 0)
+		text->raw_name = symbol.raw_name;
+	else if (!text->name)
+		text->name = strdup(symbol.raw_name);
+	if (!sonde_symbols_line(symbols, symbol.address, &text->file, &text->line))
+		text->file = NULL;
+	return true;
+}

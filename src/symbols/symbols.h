@@ -56,6 +56,21 @@ bool sonde_symbols_find(const struct sonde_symbols *symbols, uint64_t address,
 bool sonde_symbols_line(struct sonde_symbols *symbols, uint64_t address, const char **file,
 			uint32_t *line);
 
+/* What to call the function at an address. */
+struct sonde_symbol_text {
+	char *name;	      /* malloc'd, demangled; "libx.so+0x1234" without a symbol */
+	const char *raw_name; /* NULL: the same; borrowed, as the file */
+	const char *file;     /* NULL: not known */
+	uint32_t line;
+};
+
+/*
+ * Describes a function of the file at `path`. False where it has no symbol: `symbols` may be NULL.
+ * The name is NULL only where memory is out.
+ */
+bool sonde_symbols_describe(struct sonde_symbols *symbols, const char *path, uint64_t address,
+			    struct sonde_symbol_text *text);
+
 /* The demangled form of a C++ name, malloc'd; NULL where it is not mangled (or memory is out). */
 char *sonde_demangle(const char *raw_name);
 

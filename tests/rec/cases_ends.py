@@ -138,7 +138,11 @@ class LauncherKilled(Case):
                               timeout=TIMEOUT)
         self.assertIn(done.returncode, (0, 1), done.stdout)
         self.check(recovered)
-        self.assertGreater(Recording(recovered).event_count, 0)
+        recording = Recording(recovered)
+        self.assertGreater(recording.event_count, 0)
+        self.assertLessEqual(set(recording.calls), {"main", "batch", "leaf"}, done.stdout)
+        self.assertIn("leaf", recording.calls)
+        self.check_names(recording)
 
     @staticmethod
     def reap(pid):

@@ -323,6 +323,92 @@ static void test_killed(void **state)
 	recover_and_check(path, scratch_path("recovered"), 4012);
 }
 
+/* What a recorder knows before any function has a name. */
+static void define_early(struct session *session)
+{
+	struct sonde_definitions *early = sonde_definitions_new();
+	struct sonde_clock clock = { .kind = SONDE_CLOCK_BOOTTIME };
+	struct sonde_process process = { .name = add_text(early, "early"), .os_id = 31 };
+	struct sonde_track track = { .name = add_text(early, "worker"), .os_id = 4711 };
+	struct sonde_module module = {
+		.path = add_text(early, "/usr/bin/program"),
+		.uuid = add_text(early, "c0ffee"),
+		.has_key = true,
+		.key = MODULE_KEY,
+	};
+	uint32_t id;
+
+	assert_ok(sonde_definitions_add_clock(early, &clock, &id, &err));
+	assert_ok(sonde_definitions_add_process(early, &process, &id, &err));
+	assert_ok(sonde_definitions_add_track(early, &track, &id, &err));
+	assert_ok(sonde_definitions_add_module(early, &module, &id, &err));
+	assert_ok(atf_recorder_define(session->recorder, early, &err));
+	sonde_definitions_free(early);
+}
+
+static bool name_function(void *context, const char *module, const char *build_id, uint64_t address,
+			  struct sonde_function_name *name)
+{
+	assert_string_equal(module, "/usr/bin/program");
+	assert_string_equal(build_id, "c0ffee");
+	*name = (struct sonde_function_name){ .name = context, .file = "x.c", .line = 7 };
+	if (address != 2)
+		name->name = "other";
+	return true;
+}
+
+/* One that is killed after it has defined what it knows: `recover` has that, and names functions. */
+static void test_defined_and_killed(void **state)
+{
+	char two[] = "two";
+	struct sonde_recover_options options = { .name_function = name_function,
+						 .name_context = two };
+	struct sonde_diagnostics *diagnostics = sonde_diagnostics_new();
+	const struct sonde_definitions *definitions;
+	const struct sonde_function *function;
+	struct sonde_recover_result result;
+	struct sonde_recording *recording;
+	char path[256];
+	int status;
+	pid_t child;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s", scratch_path("defined"));
+	child = fork();
+	if (child == 0) {
+		struct session session = begin_at(path, (struct atf_recorder_limits){ 0 });
+		struct atf_recorder_thread *thread =
+			add_thread(&session, add_process(&session, 31, "p"));
+
+		put_events(thread, 0, 8, 2);
+		define_early(&session);
+		put_events(thread, 8, 8, 2);
+		define_early(&session);
+		put_events(thread, 16, 8, 2);
+		kill(getpid(), SIGKILL);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	assert_ok(sonde_recover(path, scratch_path("named"), &options, diagnostics, &result, &err));
+	sonde_diagnostics_free(diagnostics);
+	assert_int_equal(result.events_kept, 24);
+	assert_int_equal(result.manifests_made, 0);
+	assert_int_equal(result.functions_named, 2);
+	assert_clean(scratch_path("named"));
+	recording = open_path(scratch_path("named"));
+	definitions = sonde_recording_definitions(recording);
+	assert_string_equal(sonde_definitions_string(definitions,
+						     sonde_definitions_track(definitions, 0)->name),
+			    "worker");
+	assert_int_equal(sonde_definitions_function_count(definitions), 2);
+	function = sonde_definitions_function(definitions, 1);
+	assert_int_equal(function->key, MODULE_KEY << 32 | 2);
+	assert_string_equal(sonde_definitions_string(definitions, function->name), "two");
+	assert_string_equal(sonde_definitions_string(definitions, function->file), "x.c");
+	assert_int_equal(function->line, 7);
+	sonde_recording_close(recording);
+}
+
 /* Every thread until it fails; how many events went in. */
 static uint64_t fill_up(struct atf_recorder_thread **threads, size_t count, unsigned int every)
 {
@@ -533,6 +619,7 @@ int main(void)
 		cmocka_unit_test(test_end_and_go_on),
 		cmocka_unit_test(test_details_without_events),
 		cmocka_unit_test(test_killed),
+		cmocka_unit_test(test_defined_and_killed),
 		cmocka_unit_test(test_full_disk),
 		cmocka_unit_test(test_file_limit),
 		cmocka_unit_test(test_places),

@@ -5,6 +5,7 @@
  * the function.
  */
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,6 +68,55 @@ uint64_t atf_thread_time(struct atf_thread *thread, uint64_t number)
 	return sonde_load_u64le(atf_index_at(&segment->index, number - segment->first_event));
 }
 
+static enum sonde_status add_text(struct sonde_definitions *definitions, const char *text,
+				  uint32_t *id, struct sonde_error *err)
+{
+	if (!text || !*text)
+		return SONDE_OK;
+	return sonde_definitions_add_string(definitions, text, strlen(text), id, err);
+}
+
+/*
+ * Asks for the name of a function of a known module. Where modules are known, but not this one,
+ * because it was loaded just before the recorder was killed, the function is called by its number:
+ * either all functions of a process have names, or none.
+ */
+static enum sonde_status name_function(struct atf_naming *naming,
+				       struct sonde_definitions *definitions,
+				       struct sonde_function *function, struct sonde_error *err)
+{
+	const struct sonde_recover_options *options = naming->options;
+	uint32_t id = sonde_key_map_find(&naming->modules, function->key >> 32);
+	struct sonde_function_name name = { 0 };
+	char number[64];
+	enum sonde_status status;
+
+	if (!naming->module_count)
+		return SONDE_OK;
+	function->module = id;
+	if (id == SONDE_NONE) {
+		snprintf(number, sizeof(number), "[unknown]+%#llx",
+			 (unsigned long long)function->key);
+		name.name = number;
+	} else {
+		const struct sonde_module *module = sonde_definitions_module(definitions, id);
+
+		if (!options->name_function(options->name_context,
+					    sonde_definitions_string(definitions, module->path),
+					    sonde_definitions_string(definitions, module->uuid),
+					    (uint32_t)function->key, &name))
+			return SONDE_OK;
+		naming->named++;
+	}
+	function->line = name.line;
+	status = add_text(definitions, name.name, &function->name, err);
+	if (status == SONDE_OK)
+		status = add_text(definitions, name.raw_name, &function->raw_name, err);
+	if (status == SONDE_OK)
+		status = add_text(definitions, name.file, &function->file, err);
+	return status;
+}
+
 enum sonde_status atf_process_function(struct atf_process *process,
 				       struct sonde_definitions *definitions, uint64_t key,
 				       uint32_t *function, struct sonde_error *err)
@@ -86,7 +136,11 @@ enum sonde_status atf_process_function(struct atf_process *process,
 			.key = key,
 		};
 
-		status = sonde_definitions_add_function(definitions, &unnamed, function, err);
+		if (process->naming)
+			status = name_function(process->naming, definitions, &unnamed, err);
+		if (status == SONDE_OK)
+			status = sonde_definitions_add_function(definitions, &unnamed, function,
+								err);
 		if (status == SONDE_OK && !sonde_key_map_add(&process->functions, key, *function))
 			status = sonde_fail_nomem(err);
 	}

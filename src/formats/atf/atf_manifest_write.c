@@ -6,14 +6,18 @@
 #include "formats/atf/atf_manifest_write.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/json.h"
 #include "formats/atf/atf_layout.h"
 #include "formats/atf/atf_manifest.h"
 #include "formats/atf/atf_paths.h"
+
+#define UNFINISHED_NAME ATF_MANIFEST_NAME ".unfinished"
 
 /* One manifest at work. */
 struct manifest {
@@ -360,27 +364,35 @@ static enum sonde_status write_document(struct manifest *manifest, uint32_t proc
 	return SONDE_OK;
 }
 
+/* Under another name until it is complete: there may be one already, which is better than half. */
 static enum sonde_status save(struct sonde_buffer *text, const char *folder,
 			      struct sonde_error *err)
 {
 	struct sonde_output output = { .fd = -1 };
 	char *path = sonde_path_join(folder, ATF_MANIFEST_NAME);
+	char *unfinished = sonde_path_join(folder, UNFINISHED_NAME);
 	enum sonde_status status;
 	int number;
 
 	sonde_buffer_put_char(text, '\n');
-	if (!path || text->failed) {
+	if (!path || !unfinished || text->failed) {
 		free(path);
+		free(unfinished);
 		return sonde_fail_nomem(err);
 	}
-	status = sonde_output_open(&output, path, err);
+	status = sonde_output_open(&output, unfinished, err);
 	if (status == SONDE_OK)
 		status = sonde_output_write(&output, text->data, text->size, err);
 	if (status == SONDE_OK)
 		status = sonde_output_close(&output, err);
+	if (status == SONDE_OK && rename(unfinished, path))
+		status = sonde_fail_errno(err, path, "cannot be written");
 	number = errno;
 	sonde_output_release(&output);
+	if (status < 0)
+		unlink(unfinished);
 	free(path);
+	free(unfinished);
 	errno = number;
 	return status;
 }

@@ -120,6 +120,14 @@ enum sonde_status atf_recorder_end_thread(struct atf_recorder_thread *thread,
 					  struct sonde_error *err);
 
 /*
+ * Writes manifests with what is known so far, for whoever opens the session before it is finished,
+ * or recovers it where it never is. The definitions are those of finish(); functions may be missing.
+ */
+enum sonde_status atf_recorder_define(struct atf_recorder *recorder,
+				      const struct sonde_definitions *definitions,
+				      struct sonde_error *err);
+
+/*
  * Writes footers, headers and manifests. The definitions have the recorder's processes and, as
  * tracks, its threads, both in the order in which they were added, and the functions with their
  * keys. After a failed write (a full disk) the session is finished with what is in the files;

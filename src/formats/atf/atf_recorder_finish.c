@@ -362,8 +362,9 @@ static enum sonde_status write_manifests(struct atf_recorder *recorder,
 	return status;
 }
 
-static enum sonde_status finish_manifests(struct atf_recorder *recorder,
-					  const struct sonde_definitions *definitions,
+/* `finish`: nothing is recorded any more, so events may go to make room. */
+static enum sonde_status define_manifests(struct atf_recorder *recorder,
+					  const struct sonde_definitions *definitions, bool finish,
 					  struct sonde_error *err)
 {
 	struct atf_manifest_writer manifests = {
@@ -376,13 +377,29 @@ static enum sonde_status finish_manifests(struct atf_recorder *recorder,
 
 	if (status == SONDE_OK)
 		status = write_manifests(recorder, &manifests, err);
-	for (uint64_t bytes = MANIFEST_ROOM; is_full(status) && errno != EFBIG; bytes *= 2) {
+	for (uint64_t bytes = MANIFEST_ROOM; finish && is_full(status) && errno != EFBIG;
+	     bytes *= 2) {
 		if (make_room(recorder, bytes, NULL) != SONDE_OK)
 			break;
 		status = write_manifests(recorder, &manifests, err);
 	}
 	atf_manifest_writer_release(&manifests);
 	return status;
+}
+
+enum sonde_status atf_recorder_define(struct atf_recorder *recorder,
+				      const struct sonde_definitions *definitions,
+				      struct sonde_error *err)
+{
+	enum sonde_status status = check_definitions(recorder, definitions, err);
+
+	for (size_t i = 0; i < recorder->threads.count; i++) {
+		struct atf_recorder_thread *thread = recorder->threads.items[i];
+
+		thread->written.parts.items[thread->written.parts.count - 1].has_detail =
+			thread->frame.has_detail;
+	}
+	return status < 0 ? status : define_manifests(recorder, definitions, false, err);
 }
 
 enum sonde_status atf_recorder_finish(struct atf_recorder *recorder,
@@ -404,7 +421,7 @@ enum sonde_status atf_recorder_finish(struct atf_recorder *recorder,
 		status = finish_thread(recorder->threads.items[i], first < 0 ? NULL : err);
 		first = first < 0 ? first : status;
 	}
-	status = finish_manifests(recorder, definitions, first < 0 ? NULL : err);
+	status = define_manifests(recorder, definitions, true, first < 0 ? NULL : err);
 	first = first < 0 ? first : status;
 	for (size_t i = 0; i < recorder->threads.count; i++)
 		*lost += recorder->threads.items[i]->lost;

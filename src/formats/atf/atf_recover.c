@@ -28,6 +28,7 @@ struct recovery {
 	uint64_t claimed_event;
 	struct sonde_event *events; /* a batch with mended links */
 	size_t events_capacity;
+	struct atf_naming *namings; /* one for each process, or NULL */
 };
 
 static bool is_carried(const struct recovery *recovery, uint64_t detail)
@@ -210,6 +211,49 @@ static enum sonde_status recover_thread(struct recovery *recovery, uint32_t trac
 	return status;
 }
 
+/* Lets functions of the modules that the manifests know be named. */
+static enum sonde_status begin_naming(struct recovery *recovery,
+				      const struct sonde_recover_options *options,
+				      struct sonde_error *err)
+{
+	struct atf_session *session = recovery->session;
+	const struct sonde_definitions *definitions = recovery->recording->definitions;
+
+	if (!options->name_function)
+		return SONDE_OK;
+	recovery->namings = calloc(session->processes.count + 1, sizeof(*recovery->namings));
+	if (!recovery->namings)
+		return sonde_fail_nomem(err);
+	for (size_t i = 0; i < session->processes.count; i++) {
+		recovery->namings[i].options = options;
+		session->processes.items[i]->naming = &recovery->namings[i];
+	}
+	for (uint32_t i = 0; i < sonde_definitions_module_count(definitions); i++) {
+		const struct sonde_module *module = sonde_definitions_module(definitions, i);
+		uint32_t key = atf_module_key(definitions, module);
+		struct atf_naming *naming;
+
+		if (module->process >= session->processes.count)
+			continue;
+		naming = &recovery->namings[module->process];
+		naming->module_count++;
+		if (sonde_key_map_find(&naming->modules, key) == SONDE_NONE &&
+		    !sonde_key_map_add(&naming->modules, key, i))
+			return sonde_fail_nomem(err);
+	}
+	return SONDE_OK;
+}
+
+static void end_naming(struct recovery *recovery)
+{
+	for (size_t i = 0; recovery->namings && i < recovery->session->processes.count; i++) {
+		recovery->session->processes.items[i]->naming = NULL;
+		recovery->result->functions_named += recovery->namings[i].named;
+		sonde_key_map_release(&recovery->namings[i].modules);
+	}
+	free(recovery->namings);
+}
+
 /* Everything, through the writer. */
 static enum sonde_status recover_session(struct recovery *recovery, struct sonde_error *err)
 {
@@ -251,7 +295,10 @@ enum sonde_status atf_recover(const char *path, const char *output,
 		status = atf_create(output, &create, &recovery.sink, err);
 	if (status == SONDE_OK) {
 		recovery.session = recovery.recording->data;
-		status = recover_session(&recovery, err);
+		status = begin_naming(&recovery, options, err);
+		if (status == SONDE_OK)
+			status = recover_session(&recovery, err);
+		end_naming(&recovery);
 	}
 	sonde_sink_free(recovery.sink);
 	sonde_recording_close(recovery.recording);

@@ -44,11 +44,20 @@ struct atf_part {
 	struct atf_manifest manifest;
 };
 
+/* Names for the functions of a process that the manifest does not have, while it is recovered. */
+struct atf_naming {
+	const struct sonde_recover_options *options;
+	struct sonde_key_map modules; /* high half of a function_id -> module */
+	uint32_t module_count;
+	uint32_t named;
+};
+
 struct atf_process {
 	uint32_t id;
 	SONDE_VEC(struct atf_part) parts;
 	struct sonde_key_map functions; /* function_id -> function id; shared by the cursors */
 	pthread_mutex_t lock;		/* over adding to it */
+	struct atf_naming *naming;	/* of functions without a name; NULL: none */
 };
 
 struct atf_session {

@@ -17,7 +17,6 @@
 #include "runtime/system.h"
 
 enum {
-	WAIT_NS = 100000000,
 	SILENCE_MS = 1000, /* without a heartbeat the launcher may be dead */
 	SAFE_KEYS = 32,	   /* pthread_setspecific() allocates for higher ones */
 };
@@ -104,9 +103,9 @@ bool rt_launcher_lives(void)
 	return false;
 }
 
-bool rt_wait(_Atomic uint32_t *word, uint32_t value)
+bool rt_wait(_Atomic uint32_t *word, uint32_t value, long most_ns)
 {
-	rt_futex_wait(word, value, WAIT_NS);
+	rt_futex_wait(word, value, most_ns);
 	return rt_launcher_lives();
 }
 
@@ -234,7 +233,7 @@ static bool set_up_first(void)
 	atomic_store(&slot->state, PROCESS_STARTING);
 	rt_wake_launcher();
 	while (slot->state == PROCESS_STARTING)
-		if (!rt_wait(&slot->state, PROCESS_STARTING))
+		if (!rt_wait(&slot->state, PROCESS_STARTING, LONG_WAIT_NS))
 			return false;
 	memcpy(&rt_answer, slot, sizeof(rt_answer));
 	if (!rt_open_filter(&rt_answer))

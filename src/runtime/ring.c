@@ -408,11 +408,12 @@ static bool wait_for_room(uint32_t *waited)
 
 	if (!is_full())
 		return true;
-	if (!(*waited)++)
+	if (!*waited)
 		atomic_fetch_add_explicit(&ring->waits, 1, memory_order_relaxed);
-	fill_oldest();
+	else
+		fill_oldest(); /* it is not read on: that may be why */
 	rt_wake_launcher();
-	return rt_wait(&ring->chunks_freed, freed);
+	return rt_wait(&ring->chunks_freed, freed, (*waited)++ ? LONG_WAIT_NS : SHORT_WAIT_NS);
 }
 
 /* False: this thread goes without a ring for now. */
@@ -529,7 +530,7 @@ bool rt_flush(void)
 		if ((int32_t)(freed - (uint32_t)(last + 1)) >= 0)
 			return true;
 		rt_wake_launcher();
-		if (!rt_wait(&ring->chunks_freed, freed))
+		if (!rt_wait(&ring->chunks_freed, freed, LONG_WAIT_NS))
 			return false;
 	}
 }

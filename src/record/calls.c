@@ -340,7 +340,8 @@ static bool is_hook_of(const struct call_lane *lane, size_t depth, uint64_t func
  * stack pointer. They are gone, but for the outermost of them: where a function's last act is a
  * jump to its exit hook, this one is called with the stack pointer of the caller. (All void
  * functions end so where gcc or clang optimise.) The slot of the return address, which the patched
- * entry of the same function has noted, lies between the two.
+ * entry of the same function has noted, lies between the two. Other calls lie there where they were
+ * left in silence (cancelled threads, in C) and a smaller frame was put in their place.
  */
 static size_t find_return(const struct call_lane *lane, size_t alive, uint64_t stack,
 			  uint64_t function)
@@ -352,6 +353,11 @@ static size_t find_return(const struct call_lane *lane, size_t alive, uint64_t s
 	if (alive < lane->depth && lane->open[alive + 1].stack + sizeof(uint64_t) == stack &&
 	    is_hook_of(lane, alive + 2, function))
 		return alive + 2;
+	if (alive > base && is_hook_of(lane, alive, function))
+		return alive;
+	for (size_t depth = alive + 2; depth <= lane->depth && depth - alive < SEARCH_MAX; depth++)
+		if (is_hook_of(lane, depth, function))
+			return depth;
 	for (size_t depth = alive; depth > base && alive - depth < SEARCH_MAX; depth--)
 		if (is_hook_of(lane, depth, function))
 			return depth;

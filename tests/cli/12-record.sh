@@ -312,7 +312,7 @@ if build_with patchable; then
 fi
 
 # A terminal: Ctrl-C, and the line that shows how far it is.
-if have python3; then
+if have python3 && python3 -c 'import os; os.openpty()' 2>/dev/null; then
 	keys interrupted ./app forever
 	is "$code" -2 "Ctrl-C ends the program and us by the signal"
 	clean interrupted

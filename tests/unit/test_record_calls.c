@@ -200,9 +200,12 @@ static void test_exit_hook_by_jump(void **state)
 	script_call(&script, 8, S(80), 'B');
 	script_call(&script, 9, S(60), 'C'); /* left */
 	script_add(&script, UNIT_RETURN, 10, S(96), FUNCTION('A') + 0x60, FUNCTION('B'));
-	script_add(&script, UNIT_RETURN, 11, S(200), 1, FUNCTION('A'));
+	script_call(&script, 11, S(90), 'D'); /* left in silence, and in its place */
+	script_call(&script, 12, S(80), 'E');
+	script_add(&script, UNIT_RETURN, 13, S(100), FUNCTION('A') + 0x60, FUNCTION('E'));
+	script_add(&script, UNIT_RETURN, 14, S(200), 1, FUNCTION('A'));
 	expect(&script, "1+A@1 2+B@2 2-B@3 2+A@4 3+A@5 3-A@6 2-A@7 2+B@8 3+C@9 3!C@10 2-B@10 "
-			"1-A@11");
+			"2+D@11 3+E@12 3-E@13 2!D@14 1-A@14");
 	assert_int_equal(result.counts.returns_without_call, 0);
 }
 

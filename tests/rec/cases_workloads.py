@@ -113,9 +113,10 @@ class WorkloadCase(Case):
         self.assertEqual({name: seen.get(name) for name in self.known}, self.known)
 
     def defines(self, lines, number, name):
-        """The name, its parameters, and a body: no semicolon before the first brace."""
+        """The name, its parameters, and a body: no semicolon before the first brace. Sqlite has
+        lines of the preprocessor behind a name."""
         text = "\n".join(lines[number - 1:number + 40])
-        match = re.match(rf"[^\n]*?\b{re.escape(name)}\b\)?\s*\(([^;{{]*)", text)
+        match = re.match(rf"[^\n]*?\b{re.escape(name)}\b\)?(?:\s*\n#[^\n]*)*\s*\(([^;{{]*)", text)
         return bool(match) and text[match.end():match.end() + 1] == "{"
 
 

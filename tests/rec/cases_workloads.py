@@ -114,10 +114,13 @@ class WorkloadCase(Case):
 
     def defines(self, lines, number, name):
         """The name, its parameters, and a body: no semicolon before the first brace. Sqlite has
-        lines of the preprocessor behind a name."""
+        lines of the preprocessor behind a name, and names that are macros."""
         text = "\n".join(lines[number - 1:number + 40])
         match = re.match(rf"[^\n]*?\b{re.escape(name)}\b\)?(?:\s*\n#[^\n]*)*\s*\(([^;{{]*)", text)
-        return bool(match) and text[match.end():match.end() + 1] == "{"
+        if match:
+            return text[match.end():match.end() + 1] == "{"
+        alias = re.match(r"[^\n]*?(\w+)\n#", text)
+        return bool(alias) and f"#define {alias.group(1)} {name}" in lines
 
 
 class Fib(WorkloadCase):

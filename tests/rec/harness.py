@@ -382,13 +382,15 @@ class Case(unittest.TestCase):
             data = file.read()[256:]
         counted = {(path.split(b"\0")[0].decode(), address): (entries, exits) for
                    address, entries, exits, path in struct.iter_unpack("<QQQ232s", data) if address}
-        tables = {path: symbols_of(path) for path in {path for path, _ in counted}}
-        present = set().union(*symbols_of(self.path).values()) if self.patched else None
+        paths = {path for path, _ in counted}
+        tables = {path: symbols_of(path) for path in paths}
+        present = {path: set().union(*symbols_of(path.replace(folder, self.folder)).values())
+                   for path in paths if path.startswith(folder)}
         counts, names, self.counted = {}, collections.Counter(), 0
         for (path, address), (entries, exits) in counted.items():
             if path.startswith(folder):  # what is inlined from libc's headers has no entry here
                 name = min(tables[path][address])
-                if present is not None and name not in present:
+                if name not in present[path]:
                     continue
                 names[name] += entries
             counts[path, address] = entries

@@ -94,10 +94,11 @@ def check_format():
 
 
 def compile_commands():
-    if not (BUILD / "build.ninja").exists():
-        problem = run(["meson", "setup", BUILD])
-        if problem:
-            raise RuntimeError(problem)
+    """The C files of the build, which is set up, or brought up to date: ninja does that."""
+    exists = (BUILD / "build.ninja").exists()
+    problem = run(["ninja", "-C", BUILD, "build.ninja"] if exists else ["meson", "setup", BUILD])
+    if problem:
+        raise RuntimeError(problem)
     commands = json.loads((BUILD / "compile_commands.json").read_text())
     files = {os.path.relpath(os.path.join(entry["directory"], entry["file"]), ROOT)
              for entry in commands}

@@ -39,16 +39,26 @@ _Static_assert(INLINED_PLACES == 1 << 8, "inlined_slot() gives 8 bits");
  * A call with the stack pointer of the innermost one, from a place known to be in an inlined
  * function: it is inside, unless that very place is among the calls that are open there.
  */
-static bool fits_inlined(const struct calls *calls, const struct open_call *top, uint64_t place)
+static bool fits_inlined(const struct calls *calls, const struct open_call *top,
+			 const struct shared_unit *unit)
 {
-	uint64_t stack = top->stack;
+	uint64_t stack = top->stack, place = unit->place;
 
-	if (calls->inlined[inlined_slot(place)] != place)
+	if (unit->stack != stack || calls->inlined[inlined_slot(place)] != place)
 		return false;
 	for (; top->stack == stack; top--)
 		if (top->place == place)
 			return false;
 	return true;
+}
+
+/* Whether a return is that of the innermost call, and of no other. */
+static inline bool fits_return(const struct open_call *top, uint64_t stack, uint64_t function,
+			       bool patched)
+{
+	if (patched)
+		return top->stack == stack && top[-1].stack != stack;
+	return top->function == function && top[-1].stack >= stack;
 }
 
 /* Before the rest of a unit is looked at: it is only there once its word is. */
@@ -111,6 +121,14 @@ _Static_assert(offsetof(struct shared_detail, stack_size) == offsetof(struct sha
 		       offsetof(struct shared_detail, flags) == 26,
 	       "the shape of a detail is in its last word");
 
+/* Behind the last unit that a record may begin with: each makes one event. */
+static inline const struct shared_unit *
+run_end(const struct shared_unit *unit, const struct shared_unit *end, size_t stride, size_t room)
+{
+	end -= stride - 1;
+	return end - unit > (ptrdiff_t)(room * stride) ? unit + room * stride : end;
+}
+
 /*
  * Converts units of one way to record, up to the first that is not plain, that is not to be taken,
  * or that fills the lane's events or open calls, and returns it. Everything else takes the long
@@ -144,11 +162,8 @@ convert_run(struct calls *calls, const struct shared_unit *unit, const struct sh
 	uint64_t last_ns = calls->last_ns, call_count = 0;
 	size_t room = lane->event_capacity - lane->event_count;
 
-	if (details && room > DETAILS_AT_ONCE)
-		room = DETAILS_AT_ONCE;
-	end -= stride - 1;
-	if (end - unit > (ptrdiff_t)(room * stride))
-		end = unit + room * stride; /* each makes one event */
+	end = run_end(unit, end, stride,
+		      details && room > DETAILS_AT_ONCE ? DETAILS_AT_ONCE : room);
 	for (; unit < end; unit += stride) {
 		uint64_t word = word_of(unit), function = word & UNIT_FUNCTION_MASK;
 		uint64_t stack = unit->stack, ticks = unit->time - base_ticks, ns;
@@ -156,10 +171,8 @@ convert_run(struct calls *calls, const struct shared_unit *unit, const struct sh
 		__builtin_prefetch(unit + UNITS_AHEAD);
 		if (details)
 			__builtin_prefetch(unit + UNITS_AHEAD + 2);
-
-		if (UNLIKELY(ticks > far || stack - low >= size))
-			break;
-		if (details && UNLIKELY(shape_of(unit) != shape))
+		if (UNLIKELY(ticks > far || stack - low >= size ||
+			     (details && shape_of(unit) != shape)))
 			break;
 		ns = base_ns + (ticks * multiplier >> 32);
 		if (ns < last_ns)
@@ -168,8 +181,7 @@ convert_run(struct calls *calls, const struct shared_unit *unit, const struct sh
 			uint64_t id;
 
 			if (UNLIKELY(stack >= top->stack) &&
-			    (patched || stack > top->stack ||
-			     !fits_inlined(calls, top, unit->place)))
+			    (patched || !fits_inlined(calls, top, unit)))
 				break;
 			id = find_id(calls, function, unit->time);
 			if (UNLIKELY(top == limit || !id))
@@ -185,10 +197,8 @@ convert_run(struct calls *calls, const struct shared_unit *unit, const struct sh
 			event[3] = ++depth;
 			call_count++;
 		} else {
-			bool fits = patched ? top->stack == stack && top[-1].stack != stack :
-					      top->function == function && top[-1].stack >= stack;
-
-			if (UNLIKELY(word >> UNIT_LAP_SHIFT != out || !fits || top <= mark))
+			if (UNLIKELY(word >> UNIT_LAP_SHIFT != out || top <= mark ||
+				     !fits_return(top, stack, function, patched)))
 				break;
 			event[1] = top->function_id;
 			event[2] = leave;

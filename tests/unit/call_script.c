@@ -99,7 +99,7 @@ static enum sonde_status take_details(void *context, uint32_t lane, struct atf_i
 		if (lane < SCRIPT_LANES)
 			append(sink->result->notes, sizeof(sink->result->notes),
 			       "detail %u of %llu: %.*s;", events[i].detail_seq,
-			       (unsigned long long)(sink->lanes[lane].count + ahead + i),
+			       (unsigned long long)sink->lanes[lane].count + ahead + i,
 			       (int)detail->stack_size, bytes);
 	}
 	return SONDE_OK;

@@ -33,6 +33,7 @@ struct recovery {
 	const char *path;
 	struct sonde_diagnostics *diagnostics;
 	struct sonde_recover_result result;
+	struct cli_function_names names;
 };
 
 static void put_report_json(struct recovery *recovery)
@@ -53,7 +54,8 @@ static void put_report_json(struct recovery *recovery)
 	sonde_json_member_u64(&json, "bytes_dropped", result->bytes_dropped);
 	sonde_json_member_u64(&json, "links_mended", result->links_mended);
 	sonde_json_member_u64(&json, "manifests_made", result->manifests_made);
-	sonde_json_member_u64(&json, "functions_named", result->functions_named);
+	sonde_json_member_u64(&json, "functions_named", recovery->names.found);
+	sonde_json_member_u64(&json, "functions_not_found", recovery->names.not_found);
 	cli_put_tally_json(&json, &tally);
 	cli_put_findings_json(&json, recovery->diagnostics);
 	sonde_json_object_end(&json);
@@ -76,16 +78,24 @@ static void put_faults(struct recovery *recovery)
 				 cli->common.verbose ? SIZE_MAX : FINDINGS_SHOWN);
 }
 
-static void put_guesses(struct sonde_buffer *out, const struct sonde_recover_result *result)
+static void put_guesses(struct sonde_buffer *out, const struct recovery *recovery)
 {
+	const struct sonde_recover_result *result = &recovery->result;
 	const char *between = "";
 
 	if (!result->links_mended && !result->manifests_made && !result->functions_named)
 		sonde_buffer_put_text(out, "nothing");
-	if (result->functions_named) {
+	if (recovery->names.found) {
 		sonde_buffer_put_text(out, "names of ");
-		cli_put_counted(out, result->functions_named, "function");
+		cli_put_counted(out, recovery->names.found, "function");
 		sonde_buffer_put_text(out, ", from the files that they are in");
+		between = "\n         ";
+	}
+	if (recovery->names.not_found) {
+		sonde_buffer_put_text(out, between);
+		sonde_buffer_put_text(out, "no names of ");
+		cli_put_counted(out, recovery->names.not_found, "function");
+		sonde_buffer_put_text(out, ": the file is gone, has changed, or does not tell");
 		between = "\n         ";
 	}
 	if (result->manifests_made) {
@@ -142,7 +152,7 @@ static void put_report(struct recovery *recovery)
 	put_kept(out, &recovery->result);
 	put_lost(out, &recovery->result);
 	sonde_buffer_put_text(out, "guessed  ");
-	put_guesses(out, &recovery->result);
+	put_guesses(out, recovery);
 	sonde_buffer_put_text(out, "\nwrote    ");
 	cli_put_escaped(out, recovery->options->target.output);
 	sonde_buffer_put_char(out, '\n');
@@ -152,7 +162,6 @@ static int recover(struct recovery *recovery)
 {
 	struct sonde_recover_options options = { .format = recovery->options->input.format,
 						 .replace = recovery->options->target.force };
-	struct cli_function_names names = { 0 };
 	struct cli_progress progress;
 	struct sonde_error err = { 0 };
 	enum sonde_status status;
@@ -160,11 +169,11 @@ static int recover(struct recovery *recovery)
 	cli_progress_begin(recovery->cli, &progress, "recovering", "event");
 	options.progress = &progress.progress;
 	options.name_function = cli_name_function;
-	options.name_context = &names;
+	options.name_context = &recovery->names;
 	status = sonde_recover(recovery->path, recovery->options->target.output, &options,
 			       recovery->diagnostics, &recovery->result, &err);
 	cli_progress_end(&progress);
-	cli_function_names_release(&names);
+	cli_function_names_release(&recovery->names);
 	if (status != SONDE_OK) {
 		sonde_error_set_file(&err, recovery->path);
 		return cli_fail(recovery->cli, &err);

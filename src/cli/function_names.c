@@ -73,7 +73,10 @@ bool cli_name_function(void *context, const char *module, const char *build_id, 
 	struct sonde_symbol_text *text = &names->last;
 
 	free(text->name);
-	sonde_symbols_describe(find_file(names, module, build_id), module, address, text);
+	if (sonde_symbols_describe(find_file(names, module, build_id), module, address, text))
+		names->found++;
+	else
+		names->not_found++;
 	*name = (struct sonde_function_name){
 		.name = text->name,
 		.raw_name = text->raw_name,

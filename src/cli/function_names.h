@@ -19,6 +19,7 @@ struct cli_function_names {
 	SONDE_VEC(struct cli_symbol_file) files;
 	struct sonde_text_map by_key;  /* -> number of the file */
 	struct sonde_symbol_text last; /* what was given out last */
+	uint64_t found, not_found;     /* the latter are called by their place */
 };
 
 /* For sonde_recover_options.name_function; the context is a struct cli_function_names. */

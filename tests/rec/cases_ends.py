@@ -143,6 +143,25 @@ class LauncherKilled(Case):
         self.assertLessEqual(set(recording.calls), {"main", "batch", "leaf"}, done.stdout)
         self.assertIn("leaf", recording.calls)
         self.check_names(recording)
+        if number == 0:
+            self.recover_without_file()
+
+    def recover_without_file(self):
+        """The program is not there any more: its functions are called by their places."""
+        folder, = (path for path, _, names in os.walk(self.session) if "manifest.json" in names)
+        path = os.path.join(folder, "manifest.json")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text.replace(self.path, self.path + "-gone"))
+        recovered = os.path.join(self.place, "recovered-without")
+        done = subprocess.run([SONDE, "recover", self.session, "-o", recovered], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+                              timeout=TIMEOUT)
+        self.assertIn("no names of 3 functions: the file is gone", done.stdout)
+        self.check(recovered)
+        self.assertEqual({name.split("+0x")[0] for name in Recording(recovered).calls},
+                         {"program-gone"})
 
     @staticmethod
     def reap(pid):

@@ -16,6 +16,7 @@ enum {
 	BLOCK_EVENTS = 2048,
 	BLOCKS_PER_WINDOW = 8, /* a block covers no more than this part of the time kept, */
 	BLOCKS_PER_SIZE = 16,  /* and of the memory */
+	BATCH_MIN = 8,
 };
 
 void flight_init(struct session *session)
@@ -30,6 +31,16 @@ void flight_init(struct session *session)
 	flight->post_roll_ns = options->post_roll_ns;
 	if (!flight->size_limit && pages > 0 && page > 0)
 		flight->size_limit = (uint64_t)pages * (uint64_t)page / 4;
+}
+
+size_t flight_batch(const struct session *session)
+{
+	uint64_t each = sizeof(struct atf_index_event) + lane_detail_room(session);
+	uint64_t fit = session->flight.size_limit / BLOCKS_PER_SIZE / each;
+
+	if (fit > BLOCK_EVENTS)
+		fit = BLOCK_EVENTS;
+	return fit > BATCH_MIN ? (size_t)fit : BATCH_MIN;
 }
 
 bool flight_lane_is_empty(const struct lane *lane)
@@ -127,7 +138,7 @@ static struct flight_block *present_block(struct flight *flight, struct lane *la
 {
 	struct flight_block *block = lane->flight.last;
 
-	if (block && !is_full(flight, block))
+	if (block && (block->awaits_events || !is_full(flight, block)))
 		return block;
 	block = calloc(1, sizeof(*block));
 	if (!block)
@@ -166,6 +177,7 @@ enum sonde_status flight_events(struct session *session, struct lane *lane,
 	block = present_block(&session->flight, lane);
 	if (!block || !sonde_vec_reserve(&block->events, count))
 		return sonde_fail_nomem(err);
+	block->awaits_events = false;
 	if (!block->events.count)
 		block->first_ns = events[0].timestamp_ns;
 	memcpy(block->events.items + block->events.count, events, count * sizeof(*events));
@@ -187,6 +199,7 @@ enum sonde_status flight_details(struct session *session, struct lane *lane,
 
 	if (!block)
 		return sonde_fail_nomem(err);
+	block->awaits_events = true;
 	details = &block->details;
 	for (size_t i = 0; i < count; i++) {
 		char *record =

@@ -26,6 +26,7 @@ struct flight_block {
 	uint64_t first_ns, last_ns;
 	SONDE_VEC(struct atf_index_event) events; /* detail_seq: offset in details */
 	struct sonde_buffer details;		  /* records, complete but for thread and event */
+	bool awaits_events;			  /* those of details that are here already */
 	size_t counted;				  /* bytes of it in the recorder's sum */
 };
 
@@ -51,6 +52,9 @@ struct flight {
 
 void flight_init(struct session *session);
 void flight_release(struct session *session);
+
+/* How many events to take in at a time, so that a block of them is a small part of the memory. */
+size_t flight_batch(const struct session *session);
 
 /* Takes what calls_output was given. */
 enum sonde_status flight_events(struct session *session, struct lane *lane,

@@ -139,7 +139,8 @@ static enum sonde_status prepare_memory(struct session *session, struct sonde_er
 	session->rings = calloc(session->memory.control->ring_count, sizeof(*session->rings));
 	session->copy = malloc(session->memory.control->chunk_size);
 	session->calls_options.events = calloc(EVENTS_AT_ONCE, sizeof(struct atf_index_event));
-	session->calls_options.event_capacity = EVENTS_AT_ONCE;
+	session->calls_options.event_capacity = session->flight.enabled ? flight_batch(session) :
+									  EVENTS_AT_ONCE;
 	if (!session->slots || !session->rings || !session->copy || !session->calls_options.events)
 		return sonde_fail_nomem(err);
 	return SONDE_OK;

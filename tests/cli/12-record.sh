@@ -228,6 +228,10 @@ clean short
 record_into flight count 100 --flight 1h
 is "$(calls_of flight add)" 100 "--flight keeps what is new and writes it at the end"
 clean flight
+record_into flight-details count 20000 --flight-size 256K --detail --stack-bytes 64
+[ "$(events flight-details)" -gt 100 ]
+ok $? "--flight-size with details"
+clean flight-details
 record_into flight-size count 200000 --flight-size 256K
 [ "$(events flight-size)" -gt 100 ] && [ "$(events flight-size)" -lt 400000 ]
 ok $? "--flight-size keeps no more than that"

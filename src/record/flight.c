@@ -421,8 +421,10 @@ enum sonde_status flight_round(struct session *session, struct sonde_error *err)
 	while (status == SONDE_OK && flight->first) {
 		bool old = flight->window_ns &&
 			   flight->first->last_ns + flight->window_ns < flight->newest_ns;
+		bool large = flight->size_limit && flight->bytes > flight->size_limit &&
+			     flight->first->next; /* however little is asked for, some stays */
 
-		if (!old && (!flight->size_limit || flight->bytes <= flight->size_limit))
+		if (!old && !large)
 			break;
 		flight->cut |= !old && flight->window_ns;
 		status = drop_first(session, err);

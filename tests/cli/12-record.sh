@@ -232,6 +232,9 @@ record_into flight-details count 20000 --flight-size 256K --detail --stack-bytes
 [ "$(events flight-details)" -gt 100 ]
 ok $? "--flight-size with details"
 clean flight-details
+record_into flight-least count 1000 --flight-size 1 --detail
+is "$(calls_of flight-least finish)" 1 "a flight recorder of any size has the newest"
+clean flight-least
 record_into flight-size count 200000 --flight-size 256K
 [ "$(events flight-size)" -gt 100 ] && [ "$(events flight-size)" -lt 400000 ]
 ok $? "--flight-size keeps no more than that"

@@ -40,7 +40,9 @@ enum sonde_lane {
 	X(FLOW_BEGIN, 6, "flow-begin")                                                             \
 	X(FLOW_STEP, 7, "flow-step")                                                               \
 	X(FLOW_END, 8, "flow-end")                                                                 \
-	X(COUNTER, 9, "counter")
+	X(COUNTER, 9, "counter")                                                                   \
+	X(RANGE_BEGIN, 10, "range-begin")                                                          \
+	X(RANGE_END, 11, "range-end")
 
 enum sonde_event_kind {
 #define X(name, value, text) SONDE_EVENT_##name = (value),
@@ -48,7 +50,7 @@ enum sonde_event_kind {
 #undef X
 };
 
-#define SONDE_EVENT_KIND_COUNT (SONDE_EVENT_COUNTER + 1)
+#define SONDE_EVENT_KIND_COUNT (SONDE_EVENT_RANGE_END + 1)
 
 /* Event flags. */
 enum {
@@ -64,7 +66,7 @@ struct sonde_event {
 	uint8_t flags;
 	uint16_t reserved; /* 0 */
 	uint32_t detail;   /* number of its detail in the track, or SONDE_NONE */
-	uint32_t extra;	   /* flow kinds: flow number; OTHER: the format's kind */
+	uint32_t extra;	   /* flow and range kinds: its number; OTHER: the format's kind */
 };
 
 /* The value of a COUNTER, which takes the place of `detail` and `extra`. */
@@ -129,6 +131,7 @@ const char *sonde_register_name(enum sonde_arch arch, unsigned int index);
 enum sonde_detail_kind {
 	SONDE_DETAIL_OPAQUE,	/* bytes of a type not known here, carried as they are */
 	SONDE_DETAIL_REGISTERS, /* registers and stack bytes */
+	SONDE_DETAIL_ARGUMENTS, /* typed arguments, packed as <sonde/arguments.h> says */
 };
 
 /* One detail. Pointers are borrowed: valid until the next detail is taken from that cursor. */
@@ -136,13 +139,15 @@ struct sonde_detail {
 	enum sonde_detail_kind kind;
 	uint16_t type; /* the format's own type and flags */
 	uint16_t flags;
-	uint32_t function; /* REGISTERS: function id, or SONDE_NONE */
-	uint64_t event;	   /* index of its event in the track; UINT64_MAX where it has none */
+	uint32_t function;   /* REGISTERS: function id, or SONDE_NONE */
+	uint32_t event_type; /* ARGUMENTS: whose signature they follow */
+	uint64_t event;	     /* index of its event in the track; UINT64_MAX where it has none */
 	uint64_t time_ns;
 	struct sonde_registers registers;
 	const uint8_t *stack; /* REGISTERS: from the stack pointer up */
 	size_t stack_size;
-	const uint8_t *bytes; /* OPAQUE: the payload; REGISTERS: what follows the stack bytes */
+	const uint8_t *bytes; /* OPAQUE: the payload; REGISTERS: what follows the stack bytes;
+				 ARGUMENTS: their values */
 	size_t size;
 };
 

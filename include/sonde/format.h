@@ -9,6 +9,12 @@
 extern "C" {
 #endif
 
+/* One way to write a format: a word, and what it does. */
+struct sonde_format_style {
+	const char *word;
+	const char *help;
+};
+
 /* What the outside may know of a format. */
 struct sonde_format_info {
 	const char *name;	    /* "atf" */
@@ -19,6 +25,8 @@ struct sonde_format_info {
 	bool can_check;
 	bool can_recover;
 	const struct sonde_finding_type *const *findings; /* all it can find; NULL-terminated */
+	/* Ways to write it that differ from the usual one; ends with a NULL word. NULL: none. */
+	const struct sonde_format_style *styles;
 };
 
 size_t sonde_format_count(void);

@@ -21,6 +21,8 @@ struct sonde_loss_entry {
 	const char *what;   /* "details", "events of kind counter" */
 	const char *reason; /* "an ATF index holds calls, returns and exceptions only" */
 	uint64_t count;
+	/* It is in the file and sonde reads it back; other readers of the format do not see it. */
+	bool only_elsewhere;
 };
 
 struct sonde_loss *sonde_loss_new(void);
@@ -30,10 +32,16 @@ void sonde_loss_free(struct sonde_loss *loss);
 enum sonde_status sonde_loss_add(struct sonde_loss *loss, const char *what, const char *reason,
 				 uint64_t count, struct sonde_error *err);
 
+/* The same for what only other readers of the format will miss; `strict` does not mind these. */
+enum sonde_status sonde_loss_add_elsewhere(struct sonde_loss *loss, const char *what,
+					   const char *reason, uint64_t count,
+					   struct sonde_error *err);
+
 /* Entries ordered by name, then reason; NULL past the last. Borrowed until the next add. */
 const struct sonde_loss_entry *sonde_loss_at(const struct sonde_loss *loss, size_t index);
 
 struct sonde_sink;
+struct sonde_run_result;
 
 /*
  * Order of calls: begin; then per track, any number of `events`, one `track_end`; then finish or,
@@ -49,6 +57,16 @@ struct sonde_sink_ops {
 	enum sonde_status (*begin)(struct sonde_sink *sink,
 				   const struct sonde_definitions *definitions,
 				   struct sonde_error *err);
+	/*
+	 * Takes a source as a whole, where it knows how to do that better than by its events: when
+	 * there is one source and no selection, and before begin, which then does not follow, nor
+	 * do events; finish does. SONDE_END: it does not. May be NULL. Fills *result.
+	 */
+	enum sonde_status (*whole)(struct sonde_sink *sink, struct sonde_recording *source,
+				   struct sonde_run_result *result, struct sonde_error *err);
+	/* An embedded resource; all come after begin, before events. NULL: it cannot hold them. */
+	enum sonde_status (*blob)(struct sonde_sink *sink, const struct sonde_blob *blob,
+				  struct sonde_error *err);
 	/* All events of a batch are of `track`, in the order of time as far as the source is. */
 	enum sonde_status (*events)(struct sonde_sink *sink, uint32_t track,
 				    const struct sonde_batch *batch, struct sonde_error *err);
@@ -73,6 +91,7 @@ struct sonde_create_options {
 	const char *format;	 /* the name of a format that can be written */
 	bool replace;		 /* an existing recording is replaced, once the new one is whole */
 	struct sonde_loss *loss; /* where a writer counts what it cannot hold; may be NULL */
+	const char *style;	 /* words of sonde_format_info.styles with commas; NULL: as usual */
 };
 
 /* Opens a writer. Nothing appears under `path` before its finish. */

@@ -41,6 +41,11 @@ unsigned int sonde_recording_lanes(const struct sonde_recording *recording);
 
 uint64_t sonde_recording_event_count(const struct sonde_recording *recording);
 
+/* Embedded resources, numbered from 0. The bytes are borrowed until the recording is closed. */
+uint32_t sonde_recording_blob_count(const struct sonde_recording *recording);
+enum sonde_status sonde_recording_blob(struct sonde_recording *recording, uint32_t number,
+				       struct sonde_blob *blob, struct sonde_error *err);
+
 /* First and last time over all tracks; false (and zeros) where there is no event. */
 bool sonde_recording_time_range(const struct sonde_recording *recording, uint64_t *first_ns,
 				uint64_t *last_ns);

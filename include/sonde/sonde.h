@@ -3,6 +3,7 @@
 #ifndef SONDE_SONDE_H
 #define SONDE_SONDE_H
 
+#include <sonde/arguments.h>
 #include <sonde/definitions.h>
 #include <sonde/diagnostics.h>
 #include <sonde/event.h>

@@ -62,9 +62,9 @@ static size_t find_place(const struct sonde_loss *loss, const char *what, const 
 
 /* The lock is held. */
 static enum sonde_status add(struct sonde_loss *loss, const char *what, const char *reason,
-			     uint64_t count, struct sonde_error *err)
+			     uint64_t count, bool only_elsewhere, struct sonde_error *err)
 {
-	struct sonde_loss_entry entry = { .count = count };
+	struct sonde_loss_entry entry = { .count = count, .only_elsewhere = only_elsewhere };
 	bool found;
 	size_t place = find_place(loss, what, reason, &found);
 
@@ -83,17 +83,30 @@ static enum sonde_status add(struct sonde_loss *loss, const char *what, const ch
 	return SONDE_OK;
 }
 
-enum sonde_status sonde_loss_add(struct sonde_loss *loss, const char *what, const char *reason,
-				 uint64_t count, struct sonde_error *err)
+static enum sonde_status add_locked(struct sonde_loss *loss, const char *what, const char *reason,
+				    uint64_t count, bool only_elsewhere, struct sonde_error *err)
 {
 	enum sonde_status status;
 
 	if (!loss || !count)
 		return SONDE_OK;
 	pthread_mutex_lock(&loss->lock);
-	status = add(loss, what, reason, count, err);
+	status = add(loss, what, reason, count, only_elsewhere, err);
 	pthread_mutex_unlock(&loss->lock);
 	return status;
+}
+
+enum sonde_status sonde_loss_add(struct sonde_loss *loss, const char *what, const char *reason,
+				 uint64_t count, struct sonde_error *err)
+{
+	return add_locked(loss, what, reason, count, false, err);
+}
+
+enum sonde_status sonde_loss_add_elsewhere(struct sonde_loss *loss, const char *what,
+					   const char *reason, uint64_t count,
+					   struct sonde_error *err)
+{
+	return add_locked(loss, what, reason, count, true, err);
 }
 
 const struct sonde_loss_entry *sonde_loss_at(const struct sonde_loss *loss, size_t index)

@@ -102,6 +102,22 @@ uint64_t sonde_recording_event_count(const struct sonde_recording *recording)
 	return count;
 }
 
+uint32_t sonde_recording_blob_count(const struct sonde_recording *recording)
+{
+	return recording->blob_count;
+}
+
+enum sonde_status sonde_recording_blob(struct sonde_recording *recording, uint32_t number,
+				       struct sonde_blob *blob, struct sonde_error *err)
+{
+	if (number >= recording->blob_count)
+		return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
+				  "there is no resource %" PRIu32 ": the recording has %" PRIu32
+				  ", numbered from 0",
+				  number, recording->blob_count);
+	return recording->ops->blob(recording, number, blob, err);
+}
+
 bool sonde_recording_time_range(const struct sonde_recording *recording, uint64_t *first_ns,
 				uint64_t *last_ns)
 {
@@ -195,8 +211,13 @@ enum sonde_status sonde_batch_detail(const struct sonde_batch *batch,
 	status = sonde_cursor_detail(batch->details, event->detail, detail, err);
 	if (status < 0 && batch->unread_details)
 		++*batch->unread_details;
-	if (status || !batch->function_map || detail->function == SONDE_NONE)
+	if (status || !batch->function_map)
 		return status;
+	if (detail->kind == SONDE_DETAIL_ARGUMENTS)
+		return sonde_remap_event_type(batch->function_map->remap, detail->event_type,
+					      &detail->event_type, err);
+	if (detail->function == SONDE_NONE)
+		return SONDE_OK;
 	return sonde_function_map_get(batch->function_map, detail->function, &detail->function,
 				      err);
 }

@@ -10,6 +10,9 @@ struct sonde_recording_ops {
 	/* A cursor over one track that exists; `base` fields are filled in by the caller. */
 	enum sonde_status (*cursor_open)(struct sonde_recording *recording, uint32_t track,
 					 struct sonde_cursor **cursor, struct sonde_error *err);
+	/* Resource `number`, which exists; NULL: there are none. */
+	enum sonde_status (*blob)(struct sonde_recording *recording, uint32_t number,
+				  struct sonde_blob *blob, struct sonde_error *err);
 	/* Releases `data`. */
 	void (*close)(struct sonde_recording *recording);
 };
@@ -20,6 +23,7 @@ struct sonde_recording {
 	struct sonde_definitions *definitions;
 	struct sonde_diagnostics *diagnostics;
 	unsigned int lanes;
+	uint32_t blob_count;
 	uint32_t tracks_lost; /* there, but so damaged that nothing of them could be read */
 	const struct sonde_recording_ops *ops; /* set by the format's open */
 	void *data;			       /* the format's own */

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Signatures of event types, and the packed values that follow them: parsing, taking apart, putting
+ * together. How they look as JSON is in arguments_json.c.
+ */
+#include "model/arguments.h"
+
+#include <stdlib.h>
+
+#include "base/bytes.h"
+
+#define NULL_COUNT UINT32_MAX
+
+struct sonde_signature {
+	size_t count;
+	char *text; /* the names lie in it */
+	struct sonde_argument_spec specs[];
+};
+
+static const struct {
+	const char *word;
+	uint8_t size;
+} types[] = {
+#define X(name, word, size) { word, size },
+	SONDE_ARGUMENT_TYPE_LIST(X)
+#undef X
+};
+
+#define TYPE_COUNT (sizeof(types) / sizeof(types[0]))
+
+static const struct {
+	const char *word;
+	enum sonde_argument_type type;
+} aliases[] = {
+	{ "byte", SONDE_ARGUMENT_INT8 },     { "octet", SONDE_ARGUMENT_UINT8 },
+	{ "short", SONDE_ARGUMENT_INT16 },   { "unsigned short", SONDE_ARGUMENT_UINT16 },
+	{ "long", SONDE_ARGUMENT_INT32 },    { "unsigned long", SONDE_ARGUMENT_UINT32 },
+	{ "float", SONDE_ARGUMENT_FLOAT32 }, { "DOMString", SONDE_ARGUMENT_UTF8 },
+};
+
+const char *sonde_argument_type_name(enum sonde_argument_type type)
+{
+	return (size_t)type < TYPE_COUNT ? types[type].word : "unknown";
+}
+
+size_t sonde_argument_type_size(enum sonde_argument_type type)
+{
+	return (size_t)type < TYPE_COUNT ? types[type].size : 0;
+}
+
+static bool find_type(const char *word, enum sonde_argument_type *type)
+{
+	for (size_t i = 0; i < TYPE_COUNT; i++) {
+		if (!strcmp(types[i].word, word)) {
+			*type = (enum sonde_argument_type)i;
+			return true;
+		}
+	}
+	for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {
+		if (!strcmp(aliases[i].word, word)) {
+			*type = aliases[i].type;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Cuts the spaces off both ends, in place. */
+static char *trim(char *text)
+{
+	size_t length;
+
+	text += strspn(text, " \t\r\n");
+	length = strlen(text);
+	while (length && strchr(" \t\r\n", text[length - 1]))
+		length--;
+	text[length] = '\0';
+	return text;
+}
+
+/* Takes "[]" or "sequence<>" off a type; true where it was there. */
+static bool strip_array(char **type)
+{
+	static const char sequence[] = "sequence<";
+	size_t length = strlen(*type);
+
+	if (length > 2 && !strcmp(*type + length - 2, "[]")) {
+		(*type)[length - 2] = '\0';
+	} else if (!strncmp(*type, sequence, sizeof(sequence) - 1) && (*type)[length - 1] == '>') {
+		(*type)[length - 1] = '\0';
+		*type += sizeof(sequence) - 1;
+	} else {
+		return false;
+	}
+	*type = trim(*type);
+	return true;
+}
+
+static enum sonde_status parse_one(char *text, struct sonde_argument_spec *spec,
+				   struct sonde_error *err)
+{
+	char *type = trim(text), *name = strrchr(type, ' ');
+
+	if (!name || strchr(name, ']') || strchr(name, '>'))
+		return sonde_fail(err, SONDE_CORRUPT, SONDE_NO_OFFSET,
+				  "expected a type and a name, found \"%.60s\"", type);
+	*name++ = '\0';
+	type = trim(type);
+	spec->name = name;
+	spec->is_array = strip_array(&type);
+	if (!find_type(type, &spec->type))
+		return sonde_fail(err, SONDE_CORRUPT, SONDE_NO_OFFSET,
+				  "there is no argument type \"%.60s\"", type);
+	if (spec->is_array && sonde_argument_type_is_text(spec->type))
+		return sonde_fail(err, SONDE_CORRUPT, SONDE_NO_OFFSET,
+				  "there are no arrays of %.60s", type);
+	return SONDE_OK;
+}
+
+static size_t count_specs(const char *text)
+{
+	size_t count = 1;
+
+	if (!text[strspn(text, " \t\r\n")])
+		return 0;
+	for (; *text; text++)
+		count += *text == ',';
+	return count;
+}
+
+enum sonde_status sonde_signature_parse(const char *text, struct sonde_signature **signature,
+					struct sonde_error *err)
+{
+	size_t count = text ? count_specs(text) : 0;
+	struct sonde_signature *made = calloc(1, sizeof(*made) + count * sizeof(made->specs[0]));
+	enum sonde_status status = SONDE_OK;
+	char *at, *next;
+
+	*signature = NULL;
+	if (!made)
+		return sonde_fail_nomem(err);
+	made->count = count;
+	made->text = at = strdup(text ? text : "");
+	if (!at)
+		status = sonde_fail_nomem(err);
+	for (size_t i = 0; !status && i < count; i++, at = next) {
+		next = strchr(at, ',');
+		if (next)
+			*next++ = '\0';
+		status = parse_one(at, &made->specs[i], err);
+	}
+	if (status) {
+		sonde_signature_free(made);
+		return status;
+	}
+	*signature = made;
+	return SONDE_OK;
+}
+
+void sonde_signature_free(struct sonde_signature *signature)
+{
+	if (!signature)
+		return;
+	free(signature->text);
+	free(signature);
+}
+
+size_t sonde_signature_count(const struct sonde_signature *signature)
+{
+	return signature->count;
+}
+
+const struct sonde_argument_spec *sonde_signature_at(const struct sonde_signature *signature,
+						     size_t index)
+{
+	return index < signature->count ? &signature->specs[index] : NULL;
+}
+
+/* One item of a number type, from its little-endian bytes. */
+static union sonde_argument_value load_item(enum sonde_argument_type type, const uint8_t *bytes)
+{
+	union sonde_argument_value value = { 0 };
+	uint32_t word;
+	float single;
+
+	switch (type) {
+	case SONDE_ARGUMENT_BOOL:
+		value.u64 = bytes[0] != 0;
+		break;
+	case SONDE_ARGUMENT_INT8:
+		value.i64 = (int8_t)bytes[0];
+		break;
+	case SONDE_ARGUMENT_INT16:
+		value.i64 = (int16_t)sonde_load_u16le(bytes);
+		break;
+	case SONDE_ARGUMENT_INT32:
+		value.i64 = (int32_t)sonde_load_u32le(bytes);
+		break;
+	case SONDE_ARGUMENT_FLOAT32:
+		word = sonde_load_u32le(bytes);
+		memcpy(&single, &word, sizeof(single));
+		value.f64 = single;
+		break;
+	default: /* unsigned ones, and those of 64 bits as they are */
+		if (types[type].size == 1)
+			value.u64 = bytes[0];
+		else if (types[type].size == 2)
+			value.u64 = sonde_load_u16le(bytes);
+		else if (types[type].size == 4)
+			value.u64 = sonde_load_u32le(bytes);
+		else
+			value.u64 = sonde_load_u64le(bytes);
+	}
+	return value;
+}
+
+static size_t padded(size_t size)
+{
+	return (size + 3) & ~(size_t)3;
+}
+
+enum sonde_status sonde_arguments_next(struct sonde_arguments *arguments,
+				       struct sonde_argument *argument, struct sonde_error *err)
+{
+	const struct sonde_argument_spec *spec =
+		sonde_signature_at(arguments->signature, arguments->index);
+	const uint8_t *bytes = arguments->bytes + arguments->position;
+	size_t left = arguments->size - arguments->position, size;
+	uint32_t count;
+
+	if (!spec)
+		return SONDE_END;
+	size = padded(types[spec->type].size);
+	*argument = (struct sonde_argument){ .spec = spec };
+	if (spec->is_array || sonde_argument_type_is_text(spec->type)) {
+		if (left < sizeof(count))
+			goto truncated;
+		count = sonde_load_u32le(bytes);
+		argument->is_null = count == NULL_COUNT;
+		argument->bytes = bytes + sizeof(count);
+		argument->count = argument->is_null ? 0 : count;
+		size = argument->count * (spec->is_array ? types[spec->type].size : (size_t)1);
+		size = sizeof(count) + padded(size);
+	}
+	if (left < size)
+		goto truncated;
+	if (!argument->bytes)
+		argument->value = load_item(spec->type, bytes);
+	arguments->position += size;
+	arguments->index++;
+	return SONDE_OK;
+truncated:
+	return sonde_fail(err, SONDE_CORRUPT, SONDE_NO_OFFSET,
+			  "the values of an event end before its argument \"%s\"", spec->name);
+}
+
+union sonde_argument_value sonde_argument_item(const struct sonde_argument *argument, size_t index)
+{
+	enum sonde_argument_type type = argument->spec->type;
+
+	return load_item(type, argument->bytes + index * types[type].size);
+}
+
+static void pad(struct sonde_buffer *out, size_t size)
+{
+	static const char zeros[4];
+
+	sonde_buffer_put(out, zeros, padded(size) - size);
+}
+
+void sonde_arguments_put_number(struct sonde_buffer *out, enum sonde_argument_type type,
+				union sonde_argument_value value)
+{
+	size_t size = types[type].size;
+	uint8_t bytes[8];
+	float single;
+	uint32_t word;
+
+	if (type == SONDE_ARGUMENT_FLOAT32) {
+		single = (float)value.f64;
+		memcpy(&word, &single, sizeof(word));
+		value.u64 = word;
+	}
+	sonde_store_u64le(bytes, value.u64);
+	sonde_buffer_put(out, bytes, size);
+	pad(out, size);
+}
+
+static void put_count(struct sonde_buffer *out, uint32_t count)
+{
+	uint8_t bytes[4];
+
+	sonde_store_u32le(bytes, count);
+	sonde_buffer_put(out, bytes, sizeof(bytes));
+}
+
+static void put_run(struct sonde_buffer *out, const void *bytes, size_t count, size_t item_size)
+{
+	put_count(out, bytes ? (uint32_t)count : NULL_COUNT);
+	if (!bytes)
+		return;
+	sonde_buffer_put(out, bytes, count * item_size);
+	pad(out, count * item_size);
+}
+
+void sonde_arguments_put_text(struct sonde_buffer *out, const char *text, size_t length)
+{
+	put_run(out, text, length, 1);
+}
+
+void sonde_arguments_put_array(struct sonde_buffer *out, enum sonde_argument_type type,
+			       const void *items, size_t count)
+{
+	put_run(out, items, count, types[type].size);
+}
+
+void sonde_arguments_put(struct sonde_buffer *out, const struct sonde_argument *argument)
+{
+	const struct sonde_argument_spec *spec = argument->spec;
+	const uint8_t *bytes = argument->is_null ? NULL : argument->bytes;
+
+	if (spec->is_array)
+		sonde_arguments_put_array(out, spec->type, bytes, argument->count);
+	else if (sonde_argument_type_is_text(spec->type))
+		sonde_arguments_put_text(out, (const char *)bytes, argument->count);
+	else
+		sonde_arguments_put_number(out, spec->type, argument->value);
+}

@@ -49,6 +49,20 @@
 #define ATF_DETAIL_TYPE_CALL 3
 #define ATF_DETAIL_TYPE_RETURN 4
 
+/*
+ * Ours: kinds of index events from 4 on are those of enum sonde_event_kind (instant .. range-end);
+ * function_id is that of an event type, which the manifest lists among its symbols. What such an
+ * event has beyond the index, and the arguments of an annotated scope's call, are in a detail of
+ * this type: function_id of the event type, then `extra` (a flow's or range's number, the bits of a
+ * counter's value, else 0), then packed arguments.
+ */
+#define ATF_KIND_INSTANT 4u
+#define ATF_KIND_RANGE_END 11u
+#define ATF_DETAIL_TYPE_ARGUMENTS 0x5301u
+#define ATF_ARGUMENTS_TYPE 0
+#define ATF_ARGUMENTS_EXTRA 8
+#define ATF_ARGUMENTS_VALUES 16
+
 /* "Detail Function Payload": function_id, 11 registers, stack_size, reserved (x86_64: flags). */
 #define ATF_PAYLOAD_SIZE 100
 #define ATF_PAYLOAD_REGISTERS 8

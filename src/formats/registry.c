@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "formats/format.h"
@@ -184,8 +185,11 @@ static bool has_content(const char *path)
 {
 	enum sonde_path_kind kind = sonde_path_kind(path);
 	struct sonde_folder folder;
+	struct stat status;
 	bool empty;
 
+	if (kind == SONDE_PATH_FILE && !stat(path, &status) && !status.st_size)
+		return false; /* a script may have made it with mktemp */
 	if (kind != SONDE_PATH_FOLDER || sonde_folder_read(&folder, path, NULL) < 0)
 		return kind != SONDE_PATH_ABSENT;
 	empty = folder.count == 0;

@@ -60,7 +60,8 @@ struct sonde_sink_ops {
 	/*
 	 * Takes a source as a whole, where it knows how to do that better than by its events: when
 	 * there is one source and no selection, and before begin, which then does not follow, nor
-	 * do events; finish does. SONDE_END: it does not. May be NULL. Fills *result.
+	 * do events; finish does. SONDE_END: it does not. May be NULL. Fills *result, but for the
+	 * resources: all of them come along.
 	 */
 	enum sonde_status (*whole)(struct sonde_sink *sink, struct sonde_recording *source,
 				   struct sonde_run_result *result, struct sonde_error *err);
@@ -131,7 +132,11 @@ struct sonde_run_options {
 	struct sonde_selection_spec selection;
 	unsigned int threads; /* 0: as many as there are processors */
 	struct sonde_loss *loss;
-	bool strict; /* with any loss the run fails with SONDE_LIMIT, and nothing is finished */
+	/*
+	 * With any loss the run fails with SONDE_LIMIT, and nothing is finished. What is lost only
+	 * for other readers of the format does not count.
+	 */
+	bool strict;
 	const struct sonde_progress *progress;
 };
 
@@ -142,6 +147,7 @@ struct sonde_run_result {
 	uint64_t calls_opened;	 /* of those: calls opened again at the start of a piece */
 	uint64_t calls_closed;	 /* and calls closed at its end, by this run */
 	uint64_t details_written;
+	uint64_t blobs_written; /* embedded resources */
 };
 
 /*

@@ -11,6 +11,8 @@
 #define REGISTERS_A_LINE 3
 #define BYTES_A_LINE 16
 #define HUMAN_WIDTH 12
+#define LEAST_ARGUMENTS 24 /* columns for them however narrow the terminal is */
+#define EXTRA_WIDTH 12	   /* columns left for what follows them, " #4294967295" */
 
 static void put_human(struct sonde_buffer *out, uint64_t ns)
 {
@@ -91,6 +93,8 @@ static void put_extra(struct sonde_buffer *out, const struct sonde_event *event)
 	case SONDE_EVENT_FLOW_BEGIN:
 	case SONDE_EVENT_FLOW_STEP:
 	case SONDE_EVENT_FLOW_END:
+	case SONDE_EVENT_RANGE_BEGIN:
+	case SONDE_EVENT_RANGE_END:
 		sonde_buffer_put_format(out, " #%u", event->extra);
 		break;
 	case SONDE_EVENT_OTHER:
@@ -103,32 +107,97 @@ static void put_extra(struct sonde_buffer *out, const struct sonde_event *event)
 		sonde_buffer_put_text(out, " (synthetic)");
 }
 
-static void put_line(struct dump *dump, const struct sonde_event *event)
+static size_t columns_since(const struct sonde_buffer *out, size_t begin)
+{
+	return out->failed ? 0 : cli_text_width(out->data + begin, out->size - begin);
+}
+
+/* Leaves no more of the arguments that start at `begin` than fit behind `used` columns. */
+static void cut_arguments(const struct dump *dump, size_t begin, size_t used)
+{
+	struct sonde_buffer *out = dump->out;
+	size_t room = LEAST_ARGUMENTS;
+
+	if (dump->line_width > used + room)
+		room = dump->line_width - used;
+	if (columns_since(out, begin) <= room)
+		return;
+	out->size = begin + cli_text_fit(out->data + begin, out->size - begin, room - 4);
+	sonde_buffer_put_text(out, "...)");
+}
+
+/* Gives the reason where they cannot be decoded to their end, else NULL. */
+static const char *put_arguments(struct dump *dump, const struct dump_extras *extras,
+				 struct sonde_error *err)
+{
+	enum sonde_status status;
+
+	sonde_buffer_clear(&dump->scratch);
+	status = signatures_put_text(&dump->scratch, extras->signature, extras->arguments->bytes,
+				     extras->arguments->size, err);
+	if (sonde_buffer_text(&dump->scratch))
+		cli_put_escaped(dump->out, dump->scratch.data);
+	return status < 0 ? err->message : NULL;
+}
+
+static void put_name(struct dump *dump, const struct sonde_event *event)
+{
+	enum cli_style style = dump->cli->out_colour ? style_of(event->kind) : CLI_STYLE_NONE;
+	const struct name *name = dump_event_name(dump, event);
+
+	if (style != CLI_STYLE_NONE)
+		cli_put_style(dump->out, style);
+	put_mark(dump->out, event->kind);
+	sonde_buffer_put(dump->out, name->text, name->length);
+	if (style != CLI_STYLE_NONE)
+		cli_put_style_end(dump->out, style);
+}
+
+/* Columns of what put_name() puts. */
+static size_t name_width(struct dump *dump, const struct sonde_event *event)
+{
+	const struct name *name = dump_event_name(dump, event);
+	size_t mark = event->kind && event->kind <= SONDE_EVENT_EXCEPTION ?
+			      2 :
+			      strlen(sonde_event_kind_name(event->kind));
+
+	return mark + 1 + cli_text_width(name->text, name->length);
+}
+
+static const char *put_line(struct dump *dump, const struct sonde_event *event,
+			    const struct dump_extras *extras, struct sonde_error *err)
 {
 	struct sonde_buffer *out = dump->out;
 	uint32_t level = event->depth ? event->depth - 1 : 0;
-	enum cli_style style = dump->cli->out_colour ? style_of(event->kind) : CLI_STYLE_NONE;
-	const struct name *name;
+	bool has_extra = event->flags || event->kind > SONDE_EVENT_EXCEPTION ||
+			 event->kind == SONDE_EVENT_OTHER;
+	bool may_be_cut = extras->arguments && dump->line_width;
+	size_t begin = out->size, used = 0;
+	const char *fault = extras->fault;
 
 	put_time(dump, event->time_ns);
 	if (dump->with_tracks) {
-		name = names_get(&dump->tracks, event->track);
+		const struct name *track = names_get(&dump->tracks, event->track);
+
 		sonde_buffer_put(out, "  ", 2);
-		sonde_buffer_put(out, name->text, name->length);
+		sonde_buffer_put(out, track->text, track->length);
 	}
 	cli_put_spaces(out, 2 + 2 * (size_t)(level < DEEPEST_INDENT ? level : DEEPEST_INDENT));
 	if (level > DEEPEST_INDENT)
 		sonde_buffer_put_format(out, "(depth %u) ", event->depth);
-	if (style != CLI_STYLE_NONE)
-		cli_put_style(out, style);
-	put_mark(out, event->kind);
-	name = dump_event_name(dump, event);
-	sonde_buffer_put(out, name->text, name->length);
-	if (style != CLI_STYLE_NONE)
-		cli_put_style_end(out, style);
-	if (event->flags || event->kind > SONDE_EVENT_EXCEPTION || event->kind == SONDE_EVENT_OTHER)
+	if (may_be_cut)
+		used = columns_since(out, begin) + name_width(dump, event) +
+		       (has_extra ? EXTRA_WIDTH : 0);
+	put_name(dump, event);
+	begin = out->size;
+	if (extras->arguments)
+		fault = put_arguments(dump, extras, err);
+	if (may_be_cut)
+		cut_arguments(dump, begin, used);
+	if (has_extra)
 		put_extra(out, event);
 	sonde_buffer_put_char(out, '\n');
+	return fault;
 }
 
 /*
@@ -232,11 +301,13 @@ static void put_detail(struct dump *dump, const struct sonde_detail *detail)
 }
 
 static void put_event(struct dump *dump, const struct sonde_event *event,
-		      const struct sonde_detail *detail, const char *fault)
+		      const struct dump_extras *extras)
 {
-	put_line(dump, event);
-	if (detail)
-		put_detail(dump, detail);
+	struct sonde_error err = { 0 };
+	const char *fault = put_line(dump, event, extras, &err);
+
+	if (extras->detail)
+		put_detail(dump, extras->detail);
 	if (fault) {
 		cli_put_spaces(dump->out, DETAIL_INDENT);
 		sonde_buffer_put_text(dump->out, "detail cannot be read: ");
@@ -252,6 +323,8 @@ static void begin(struct dump *dump)
 				   (dump->end_ns - dump->start_ns) / CLI_NS_PER_S;
 
 	dump->time_width = cli_digits(largest);
+	if (dump->cli->out_is_terminal)
+		dump->line_width = cli_width(dump->cli, 0);
 }
 
 const struct dump_output dump_text = {

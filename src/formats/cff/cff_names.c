@@ -267,38 +267,40 @@ enum sonde_status cff_arguments_join(const struct sonde_signature *split,
 	return SONDE_OK;
 }
 
+/* Words that JavaScript keeps for itself in strict code. */
 static bool is_reserved_word(const char *text, size_t length)
 {
-	static const char *const words[] = {
-		"abstract",   "arguments", "await",	   "boolean",	 "break",  "byte",
-		"case",	      "catch",	   "char",	   "class",	 "const",  "continue",
-		"debugger",   "default",   "delete",	   "do",	 "double", "else",
-		"enum",	      "eval",	   "export",	   "extends",	 "false",  "final",
-		"finally",    "float",	   "for",	   "function",	 "goto",   "if",
-		"implements", "import",	   "in",	   "instanceof", "int",	   "interface",
-		"let",	      "long",	   "native",	   "new",	 "null",   "package",
-		"private",    "protected", "public",	   "return",	 "short",  "static",
-		"super",      "switch",	   "synchronized", "this",	 "throw",  "throws",
-		"transient",  "true",	   "try",	   "typeof",	 "var",	   "void",
-		"volatile",   "while",	   "with",	   "yield",
-	};
+	static const char words[] =
+		" arguments break case catch class const continue debugger default delete do else "
+		"enum eval export extends false finally for function if implements import in "
+		"instanceof interface let new null package private protected public return static "
+		"super switch this throw true try typeof var void while with yield ";
+	const char *at = words;
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (strlen(words[i]) == length && !memcmp(words[i], text, length))
+	while (length && (at = strchr(at, ' ')) && *++at) {
+		size_t size = strcspn(at, " ");
+
+		if (size == length && !memcmp(at, text, length))
 			return true;
 	}
 	return false;
 }
 
-bool cff_name_is_reserved(const char *name)
+bool cff_name_put(struct sonde_buffer *out, const char *name)
 {
+	bool changed = false;
+
 	for (;;) {
 		size_t length = strcspn(name, ".#:");
+		bool is_reserved = is_reserved_word(name, length);
 
-		if (is_reserved_word(name, length))
-			return true;
+		sonde_buffer_put(out, name, length);
+		if (is_reserved)
+			sonde_buffer_put_char(out, '_');
+		changed |= is_reserved;
 		if (!name[length])
-			return false;
+			return changed;
+		sonde_buffer_put_char(out, name[length]);
 		name += length + 1;
 	}
 }

@@ -40,9 +40,9 @@ enum sonde_status cff_arguments_join(const struct sonde_signature *split,
 unsigned int cff_argument_slots(const struct sonde_argument_spec *spec);
 
 /*
- * The name of an event type without what the existing reader refuses: where one of its parts
- * (between . # and :) is a word that JavaScript keeps for itself.
+ * Appends the name of an event type that has arguments, with "_" behind each of its parts (between
+ * . # and :) that is a word of JavaScript: the existing reader refuses those. True: it was changed.
  */
-bool cff_name_is_reserved(const char *name);
+bool cff_name_put(struct sonde_buffer *out, const char *name);
 
 #endif

@@ -9,9 +9,14 @@
 #include "base/bytes.h"
 #include "base/utf8.h"
 #include "formats/cff/cff_names.h"
+#include "formats/cff/cff_types.h"
 #include "formats/cff/cff_write.h"
 
 #define DEFINE_SLOTS 5
+
+/* A name with what is added to it is as long as cff_types.h allows. */
+#define ADDED_LIMIT 512
+#define NAME_LIMIT (CFF_NAME_LIMIT - 2 * ADDED_LIMIT)
 
 static const struct {
 	const char *name;
@@ -184,6 +189,20 @@ static void put_valid(struct cff_writer *writer, const char *name)
 	}
 }
 
+/* Cuts the name in the scratch buffer between two characters where it is longer than readers like. */
+static void shorten(struct cff_writer *writer)
+{
+	struct sonde_buffer *name = &writer->types.scratch;
+	size_t length = NAME_LIMIT;
+
+	if (name->size <= NAME_LIMIT)
+		return;
+	while (length && ((unsigned char)name->data[length] & 0xC0) == 0x80)
+		length--;
+	name->size = length;
+	writer->losses[CFF_LOSS_NAMES]++;
+}
+
 /* The name in the scratch buffer, made distinct; in the arena. NULL where memory failed. */
 static const char *distinct_name(struct cff_writer *writer, const char *module)
 {
@@ -199,7 +218,7 @@ static const char *distinct_name(struct cff_writer *writer, const char *module)
 	if (owner == UINT32_MAX)
 		return sonde_arena_copy_text(&types->texts, text, length);
 	writer->losses[CFF_LOSS_NAMES]++;
-	if (module && *module) {
+	if (module && *module && strlen(module) < ADDED_LIMIT) {
 		sonde_buffer_put_format(name, " (%s)", module);
 		text = sonde_buffer_text(name);
 		if (text && find_name(types, text) == UINT32_MAX)
@@ -250,6 +269,7 @@ static enum sonde_status find_function_type(struct cff_writer *writer, uint32_t 
 
 	sonde_buffer_clear(&types->scratch);
 	put_valid(writer, name);
+	shorten(writer);
 	name = sonde_buffer_text(&types->scratch);
 	if (!name)
 		return sonde_fail_nomem(err);
@@ -423,6 +443,7 @@ static void put_event_name(struct cff_writer *writer, const char *name, bool is_
 	if (is_counter && strncmp(name, CFF_COUNTER_PREFIX, sizeof(CFF_COUNTER_PREFIX) - 1) != 0)
 		sonde_buffer_put_text(scratch, CFF_COUNTER_PREFIX);
 	put_valid(writer, name);
+	shorten(writer);
 	if (!has_arguments || !sonde_buffer_text(scratch))
 		return;
 	if (cff_name_put(&changed, sonde_buffer_text(scratch))) {

@@ -17,8 +17,8 @@ static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 		V5((c) + 15, (value) + 15), V5((c) + 20, (value) + 20)
 
 static const uint8_t values[256] = {
-	V25('A', 0), V('Z', 25),  V25('a', 26), V('z', 51), V5('0', 52),
-	V5('5', 57), V('+', 62), V('/', 63),
+	V25('A', 0), V('Z', 25),  V25('a', 26), V('z', 51),
+	V5('0', 52), V5('5', 57), V('+', 62),	V('/', 63),
 };
 
 void sonde_base64_encode(const void *data, size_t size, char *out)

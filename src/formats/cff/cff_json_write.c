@@ -379,7 +379,8 @@ static void count_layout(struct json_writer *writer, const struct cff_chunk *chu
 			continue;
 		for (; at % 4 && at < end; at++)
 			padding += writer->image->data[at] != 0;
-		expected = at;
+		if (at > expected)
+			expected = at;
 	}
 	if (end > expected)
 		gaps += end - expected;

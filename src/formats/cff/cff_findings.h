@@ -8,6 +8,8 @@
 
 #include <sonde/diagnostics.h>
 
+#include "formats/cff/cff_findings_json.h"
+
 #define CFF_ADVICE_RECOVER "sonde recover writes a good copy with every whole chunk"
 #define CFF_ADVICE_READ "it is read all the same"
 #define CFF_ADVICE_EVENTS                                                                          \
@@ -95,15 +97,15 @@
 	/* recovery */                                                                             \
 	X(RECOVER_GAP, "cff-recover-gap", ERROR, "bytes without a chunk", "they are dropped")      \
 	X(RECOVER_HEADER, "cff-recover-header", WARNING, "the file header was lost",               \
-	  "a new one with timebase 0 was made: times have no date")
+	  "a new one with timebase 0 was made: times have no date")                                \
+	CFF_JSON_FINDING_LIST(X)
 
 enum cff_finding {
 #define X(name, id, severity, title, advice) CFF_FINDING_##name,
 	CFF_FINDING_LIST(X)
 #undef X
+		CFF_FINDING_COUNT
 };
-
-#define CFF_FINDING_COUNT (CFF_FINDING_RECOVER_HEADER + 1)
 
 extern const struct sonde_finding_type cff_finding_types[CFF_FINDING_COUNT];
 extern const struct sonde_finding_type *const cff_finding_list[CFF_FINDING_COUNT + 1];

@@ -188,6 +188,8 @@ static enum sonde_status take_special(struct reader *reader, const struct cff_pl
 
 	if (plan->step == CFF_STEP_CALL_NAMED)
 		status = named_function(reader, plan, reader->at, &function, err);
+	else if (plan->step == CFF_STEP_CALL_NUMBERED)
+		function = cff_walk_numbered(reader->scan, plan, reader->at);
 	if (status < 0)
 		return status;
 	if (reader->is_marked) {
@@ -216,7 +218,9 @@ static enum sonde_status take_event(struct reader *reader, const struct cff_plan
 	event->track = reader->track;
 	event->flags = 0;
 	event->reserved = 0;
-	if (__builtin_expect(plan->step == CFF_STEP_CALL_NAMED || reader->is_marked, 0))
+	if (__builtin_expect(plan->step == CFF_STEP_CALL_NAMED ||
+				     plan->step == CFF_STEP_CALL_NUMBERED || reader->is_marked,
+			     0))
 		status = take_special(reader, plan, event, &has_detail, err);
 	else if (!cff_walk_event(reader->scan, &reader->stack, plan, plan->function, reader->at,
 				 event))

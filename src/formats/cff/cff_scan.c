@@ -302,6 +302,8 @@ static enum sonde_status take_event(struct cff_scan *scan, struct run *run,
 		run->piece->time_ns = time_ns;
 	if (plan->step == CFF_STEP_CALL_NAMED)
 		status = named_function(scan, plan, at, &function, err);
+	else if (plan->step == CFF_STEP_CALL_NUMBERED)
+		function = cff_walk_numbered(scan, plan, at);
 	else if (plan->step == CFF_STEP_LEAVE)
 		status = note_leave(scan, run, err);
 	if (status < 0)

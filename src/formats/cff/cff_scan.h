@@ -55,7 +55,8 @@ enum cff_step {
 	CFF_STEP_EXTRA, /* the same, with its first argument as `extra` */
 	CFF_STEP_COUNTER,
 	CFF_STEP_CALL,
-	CFF_STEP_CALL_NAMED, /* the function is named by the first argument */
+	CFF_STEP_CALL_NAMED,	/* the function is named by the first argument */
+	CFF_STEP_CALL_NUMBERED, /* ours: the first argument is the function's number */
 	CFF_STEP_LEAVE,
 	/* from here on: structure, not handed out */
 	CFF_STEP_DEFINE,

@@ -354,6 +354,28 @@ static void test_json(void **state)
 	world_free(world);
 }
 
+/* A file of the family is copied as it is, unless something of it is left out. */
+static void test_whole(void **state)
+{
+	struct world *world = new_world();
+	uint64_t random = 8;
+	struct decoded *copy;
+
+	(void)state;
+	memory_add_function(world->source, world->process, "f");
+	memory_add_track(world->source, world->process, "t");
+	memory_add_calls(world->source, 0, 1000, 0, 1, false, &random);
+	write_and_compare(world);
+	sonde_recording_close(world->source);
+	assert_int_equal(sonde_recording_open(world->path, NULL, &world->source, NULL), SONDE_OK);
+	write_to(world, scratch_path("copy.wtf-trace"), cff_create, NULL);
+	copy = decode_file(scratch_path("copy.wtf-trace"));
+	assert_int_equal(copy->size, world->decoded->size);
+	assert_memory_equal(copy->bytes, world->decoded->bytes, copy->size);
+	decoded_free(copy);
+	world_free(world);
+}
+
 static void test_styles(void **state)
 {
 	const struct sonde_create_options options = { .style = "partial,evnets" };
@@ -425,8 +447,8 @@ int main(void)
 		cmocka_unit_test(test_many_types),  cmocka_unit_test(test_many_zones),
 		cmocka_unit_test(test_names),	    cmocka_unit_test(test_deep_stack),
 		cmocka_unit_test(test_empty),	    cmocka_unit_test(test_json),
-		cmocka_unit_test(test_styles),	    cmocka_unit_test(test_unfinished),
-		cmocka_unit_test(test_signatures),
+		cmocka_unit_test(test_whole),	    cmocka_unit_test(test_styles),
+		cmocka_unit_test(test_unfinished),  cmocka_unit_test(test_signatures),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch_in_memory, remove_scratch);

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/pool.h"
 #include "formats/cff/cff_findings.h"
+#include "formats/cff/cff_index.h"
 #include "formats/cff/cff_read.h"
 
 enum { UNKNOWN_TEXT, JSON_TEXT, OTHER_TEXT };
@@ -135,6 +136,8 @@ static enum sonde_status check_file(struct check *check, const char *path,
 		file.scan.is_check = true;
 		file.scan.visitor = &check->visitor;
 		status = cff_recording_scan(&file, definitions, diagnostics, err);
+		if (status == SONDE_OK)
+			cff_index_verify(&file.scan);
 	}
 	cff_recording_release(&file);
 	sonde_definitions_free(definitions);

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/pool.h"
 #include "formats/cff/cff_findings.h"
+#include "formats/cff/cff_index.h"
 #include "formats/cff/cff_ours.h"
 #include "formats/cff/cff_read.h"
 #include "formats/cff/cff_resync.h"
@@ -492,6 +493,8 @@ static enum sonde_status scan_file(struct recovery *recovery, struct sonde_diagn
 	recovery->file.scan.is_check = true;
 	recovery->file.scan.visitor = &recovery->visitor;
 	status = cff_recording_scan(&recovery->file, recovery->definitions, diagnostics, err);
+	if (status == SONDE_OK)
+		recovery->is_changed |= !cff_index_verify(&recovery->file.scan);
 	recovery->is_changed |= recovery->dropped || !recovery->file.header.is_there ||
 				!recovery->file.header.is_whole;
 	for (uint32_t i = 0; status == SONDE_OK && i < image->chunks.count; i++)

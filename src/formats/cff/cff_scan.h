@@ -193,6 +193,12 @@ void cff_scan_release(struct cff_scan *scan);
 enum sonde_status cff_scan_chunk_parts(struct cff_scan *scan, uint32_t number,
 				       struct cff_buffer *buffer, struct sonde_error *err);
 
+/* The next of the chunks gets its place in `buffers`, with what its parts say. */
+enum sonde_status cff_scan_add_buffer(struct cff_scan *scan, struct sonde_error *err);
+/* Reads the events of a chunk that has its place; with an index, only those of structure. */
+enum sonde_status cff_scan_read_chunk(struct cff_scan *scan, uint32_t number,
+				      struct sonde_error *err);
+
 /* Carry out what an event of structure says: cff_define.c. */
 enum sonde_status cff_scan_init(struct cff_scan *scan, struct sonde_error *err);
 enum sonde_status cff_scan_define(struct cff_scan *scan, const uint8_t *event,

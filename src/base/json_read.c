@@ -217,7 +217,7 @@ static enum sonde_status read_short_escape(struct sonde_json_reader *reader, uns
 static enum sonde_status read_escape(struct sonde_json_reader *reader)
 {
 	enum sonde_status status;
-	unsigned char letter;
+	unsigned char letter = 0;
 	uint32_t code, low;
 
 	status = take(reader, &letter, "an escape");

@@ -246,7 +246,7 @@ static enum sonde_status make_event(struct legacy *legacy, struct sonde_error *e
 			 "a whole event\tthe end of the file");
 		return SONDE_END;
 	}
-	return type->builtin == CFF_DEFINE ? define(legacy, start, offset, err) : SONDE_OK;
+	return type && type->builtin == CFF_DEFINE ? define(legacy, start, offset, err) : SONDE_OK;
 }
 
 static enum sonde_status end_chunk(struct legacy *legacy, struct sonde_error *err)

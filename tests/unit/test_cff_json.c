@@ -224,8 +224,10 @@ static void assert_finds(const char *marked, const char *id, enum sonde_status e
 	snprintf(text, sizeof(text), "%.*s%s", (int)before, marked, mark ? mark + 1 : "");
 	assert_int_equal(make(text, strlen(text), &image, findings), expected);
 	finding = sonde_diagnostics_at(findings, 0);
-	if (!finding)
+	if (!finding) {
 		fail_msg("nothing found in %s", text);
+		return;
+	}
 	assert_string_equal(finding->type->id, id);
 	if (mark && finding->offset != before)
 		fail_msg("found at %llu in %s", (unsigned long long)finding->offset, marked);
@@ -579,7 +581,7 @@ static void test_cut(void **state)
 
 	(void)state;
 	make_text(everything, &whole);
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < 3 && whole.data; i++)
 		sizes[i + 1] =
 			sizes[i] + (whole.data[sizes[i] + 8] | whole.data[sizes[i] + 9] << 8);
 	assert_int_equal(sizes[3], whole.size);

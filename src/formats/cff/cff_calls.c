@@ -288,9 +288,8 @@ static enum sonde_status make_header(struct calls *calls, struct sonde_error *er
 
 	sonde_buffer_put_text(&header, "{\"type\":\"file_header\",\"flags\":[\"times_as_count\"],"
 				       "\"timebase\":0");
-	if (header.failed)
-		return sonde_fail_nomem(err);
-	put_span(calls, &header, "contextInfo", calls->context);
+	if (!header.failed)
+		put_span(calls, &header, "contextInfo", calls->context);
 	sonde_buffer_put_text(&header, ",\"metadata\":{\"calls\":{");
 	if (!header.failed)
 		put_span(calls, &header, "metadata", calls->metadata);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON, legacy and wtf-calls files as images, and images as JSON, with each allocation and each call
- * to the system failing in turn. What succeeds all the same is the same.
+ * JSON, legacy and wtf-calls files as images, and images as JSON, with each allocation and each
+ * call to the system failing in turn. What succeeds all the same is the same.
  */
 #include <setjmp.h>
 #include <stdarg.h>

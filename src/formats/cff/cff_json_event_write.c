@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One event as JSON. Every value is written so that it is read back to the same bits; where no plain
- * value is, the slots themselves are written.
+ * One event as JSON. Every value is written so that it is read back to the same bits; where no
+ * plain value is, the slots themselves are written.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes version 10 chunks whose sizes are known before their bytes are: base64 is decoded on the
- * way to the file, piece by piece. Where that finds a fault, the head of the chunk is written again.
+ * way to the file, piece by piece. Where that finds a fault, the chunk's head is written again.
  */
 #include "formats/cff/cff_make.h"
 #include "base/base64.h"

@@ -92,7 +92,7 @@ static void load_piece(struct reader *reader, const struct cff_piece *piece)
 	reader->ordinal = piece->ordinal;
 	reader->sequence = piece->sequence;
 	reader->last_us = piece->last_us;
-	reader->is_mine = !reader->scan->is_indexed;
+	reader->is_mine = true; /* with an index too: then a chunk has one zone only */
 	reader->is_marked = false;
 	reader->marker = (struct cff_marker){ 0 };
 	reader->stack.node = piece->stack;

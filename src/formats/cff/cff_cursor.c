@@ -83,16 +83,18 @@ static void reader_release(struct reader *reader)
 static void load_piece(struct reader *reader, const struct cff_piece *piece)
 {
 	const struct cff_buffer *buffer = &reader->scan->buffers.items[piece->chunk];
+	/* an index may name a chunk that has no events */
+	const uint8_t *data = buffer->data ? buffer->data : (const uint8_t *)"";
 
 	reader->piece = piece;
 	reader->buffer = buffer;
 	reader->index = piece->first;
-	reader->at = buffer->data + piece->begin;
-	reader->end = buffer->data + piece->end;
+	reader->at = data + piece->begin;
+	reader->end = data + piece->end;
 	reader->ordinal = piece->ordinal;
 	reader->sequence = piece->sequence;
 	reader->last_us = piece->last_us;
-	reader->is_mine = !reader->scan->is_indexed;
+	reader->is_mine = true; /* with an index too: then a chunk has one zone only */
 	reader->is_marked = false;
 	reader->marker = (struct cff_marker){ 0 };
 	reader->stack.node = piece->stack;

@@ -245,6 +245,22 @@ static bool is_same_stack(const struct cff_scan *scan, const struct index *index
 	return node == SONDE_NONE;
 }
 
+/* All definitions are in chunks that the index lists, and mean the same everywhere. */
+static bool has_all_definitions(const struct cff_scan *scan, const struct index *index)
+{
+	uint64_t listed = 0, all = 0;
+
+	for (uint32_t i = 0; i < index->definition_count; i++) {
+		uint32_t chunk = find_chunk(scan->image,
+					    sonde_load_u64le(index->definitions + 8 * (size_t)i));
+
+		listed += scan->buffers.items[chunk].definitions;
+	}
+	for (size_t i = 0; i < scan->buffers.count; i++)
+		all += scan->buffers.items[i].definitions;
+	return listed == all && !scan->wires.lists.count && !scan->zone_ids.lists.count;
+}
+
 static bool is_same(const struct cff_scan *scan, const struct index *index)
 {
 	uint32_t place = 0, track = 0;
@@ -263,18 +279,20 @@ static bool is_same(const struct cff_scan *scan, const struct index *index)
 	for (uint32_t i = 0; i < index->chunk_count; i++, place++) {
 		struct entry entry = entry_at(scan->image, index, i);
 		const struct cff_piece *piece;
+		const struct cff_zone *zone;
 
 		place = entry.track == track ? place : 0;
 		track = entry.track;
-		if (track >= scan->zones.count || place >= scan->zones.items[track]->pieces.count)
+		zone = track < scan->zones.count ? scan->zones.items[track] : NULL;
+		if (!zone || !zone->pieces.items || place >= zone->pieces.count)
 			return false;
-		piece = &scan->zones.items[track]->pieces.items[place];
+		piece = &zone->pieces.items[place];
 		if (piece->chunk != entry.chunk || piece->first != entry.first ||
 		    piece->count != entry.events || piece->time_ns != entry.first_ns ||
 		    !is_same_stack(scan, index, &entry, piece->stack))
 			return false;
 	}
-	return scan->zones.count <= index->track_count;
+	return scan->zones.count <= index->track_count && has_all_definitions(scan, index);
 }
 
 bool cff_index_verify(const struct cff_scan *scan)

@@ -474,6 +474,7 @@ enum sonde_status cff_scan_read_chunk(struct cff_scan *scan, uint32_t number,
 	struct cff_buffer *buffer = &scan->buffers.items[number];
 	struct run run = { .chunk = number, .buffer = buffer };
 	const uint8_t *stop = NULL;
+	uint32_t sequence = scan->sequence;
 	enum sonde_status status = SONDE_OK;
 
 	cff_strings_set(&scan->strings, scan->image, &scan->image->chunks.items[number]);
@@ -489,6 +490,7 @@ enum sonde_status cff_scan_read_chunk(struct cff_scan *scan, uint32_t number,
 	buffer->is_faulty = buffer->is_faulty || stop != buffer->data + buffer->size;
 	buffer->size = (uint32_t)(stop - buffer->data);
 	buffer->events = run.ordinal;
+	buffer->definitions = scan->sequence - sequence;
 	note_oddities(scan, &run);
 	return SONDE_OK;
 }

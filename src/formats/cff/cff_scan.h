@@ -123,10 +123,11 @@ struct cff_zone {
 struct cff_buffer {
 	const uint8_t *data;
 	uint32_t size;
-	uint32_t events;     /* all, with structure */
-	uint32_t part;	     /* number in the chunk; SONDE_NONE: has none */
-	bool is_faulty;	     /* there is more that cannot be read */
-	uint32_t times_part; /* exact times; SONDE_NONE: none */
+	uint32_t events;      /* all, with structure */
+	uint32_t definitions; /* of those, so many define types or zones */
+	uint32_t part;	      /* number in the chunk; SONDE_NONE: has none */
+	bool is_faulty;	      /* there is more that cannot be read */
+	uint32_t times_part;  /* exact times; SONDE_NONE: none */
 	bool is_times_bad;
 	bool is_exact; /* times count from base_ns, and are not unwrapped */
 	uint64_t base_ns;

@@ -339,7 +339,8 @@ static void define_event_types(struct definer *definer)
 }
 
 /* A scope is a function, too. */
-static void define_scopes(struct definer *definer, const struct recorded_process *process)
+static void define_scopes(struct definer *definer, const struct recorded_process *process,
+			  bool count)
 {
 	const struct site_types *types = &definer->session->types;
 
@@ -356,7 +357,8 @@ static void define_scopes(struct definer *definer, const struct recorded_process
 
 		function.name = define_string(definer, from->name);
 		function.file = define_string(definer, from->file);
-		count_function(definer, function.key, true);
+		if (count)
+			count_function(definer, function.key, true);
 		if (definer->status == SONDE_OK)
 			definer->status = sonde_definitions_add_function(
 				definer->definitions, &function, &id, definer->err);
@@ -416,7 +418,7 @@ enum sonde_status define_session(struct session *session, bool functions,
 		if (functions)
 			finish_collect(session->written.items[i]);
 		define_modules(&definer, session->written.items[i], functions);
-		define_scopes(&definer, session->written.items[i]);
+		define_scopes(&definer, session->written.items[i], functions);
 	}
 	sonde_key_map_release(&definer.counted);
 	return definer.status;

@@ -348,6 +348,28 @@ static enum sonde_status take_zone(void *context, uint32_t number, const char *n
 	return lane->zone ? SONDE_OK : sonde_fail_nomem(err);
 }
 
+/* In its file at once, also of a flight recorder: there is no telling which events stay. */
+static enum sonde_status take_resource(void *context, const char *name, const uint8_t *bytes,
+				       size_t size, uint32_t *number, struct sonde_error *err)
+{
+	struct recorded_thread *thread = context;
+	struct session *session = thread->session;
+	enum sonde_status status;
+
+	*number = session->resources;
+	if (session->failed)
+		return SONDE_OK;
+	status = lane_open(session, thread->lanes.items[0], err);
+	if (status == SONDE_OK)
+		status = atf_recorder_add_resource(session->recorder, thread->process->number, name,
+						   false, bytes, size, err);
+	if (status < 0)
+		return lose(session, 0, err);
+	session->resources++;
+	session->changed = true;
+	return SONDE_OK;
+}
+
 static enum sonde_status take_lane(void *context, uint32_t number, uint64_t low, uint64_t high,
 				   struct sonde_error *err)
 {
@@ -398,6 +420,7 @@ void lanes_output(struct recorded_thread *thread, struct calls_output *output)
 		.site = find_site,
 		.lane = take_lane,
 		.zone = take_zone,
+		.resource = take_resource,
 		.note = take_note,
 	};
 }

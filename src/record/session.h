@@ -121,6 +121,7 @@ struct session {
 	struct atf_recorder *recorder;
 	struct selection selection;
 	struct site_types types;
+	uint32_t resources;	   /* kept so far */
 	uint64_t annotations_lost; /* see struct calls_counts */
 	struct flight flight;
 	struct calls_options calls_options; /* with the events of whatever thread is being read */

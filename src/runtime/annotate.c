@@ -25,6 +25,11 @@ struct note {
 	size_t size;				   /* packed */
 };
 
+static inline uint64_t site_bits(const struct sonde_annotate_site *site)
+{
+	return (uint64_t)site & UNIT_FUNCTION_MASK;
+}
+
 /* ---- packing ---- */
 
 /* Words of eight bytes go to the ring; all that is packed is made of whole halves of them. */
@@ -78,22 +83,42 @@ static inline __attribute__((always_inline)) void put_whole(struct packer *packe
 	packer->low = (uint32_t)(value >> 32);
 }
 
+/* 1 to 7 bytes; `more`: eight can be read before them. */
+static inline uint64_t last_bytes(const char *from, size_t count, bool more)
+{
+	uint64_t word = 0;
+	uint32_t low, high;
+
+	if (more) {
+		__builtin_memcpy(&word, from + count - sizeof(word), sizeof(word));
+		return word >> (sizeof(word) - count) * 8;
+	}
+	if (count >= 4) {
+		__builtin_memcpy(&low, from, sizeof(low));
+		__builtin_memcpy(&high, from + count - sizeof(high), sizeof(high));
+		return low | (uint64_t)high << (count - 4) * 8;
+	}
+	for (size_t i = 0; i < count; i++)
+		word |= (uint64_t)(unsigned char)from[i] << i * 8;
+	return word;
+}
+
 static inline __attribute__((always_inline)) void
 put_bytes(struct packer *packer, const void *bytes, size_t size, const bool pieces)
 {
 	const char *from = bytes;
+	size_t left = size;
 	uint64_t word = 0;
 
-	for (; size >= sizeof(word); size -= sizeof(word), from += sizeof(word)) {
+	for (; left >= sizeof(word); left -= sizeof(word), from += sizeof(word)) {
 		__builtin_memcpy(&word, from, sizeof(word));
 		put_whole(packer, word, pieces);
 	}
-	word = 0;
-	for (size_t i = 0; i < size; i++)
-		word |= (uint64_t)(unsigned char)from[i] << i * 8;
-	if (size)
-		put_half(packer, (uint32_t)word, pieces);
-	if (size > 4)
+	if (!left)
+		return;
+	word = last_bytes(from, left, size > left);
+	put_half(packer, (uint32_t)word, pieces);
+	if (left > 4)
 		put_half(packer, (uint32_t)(word >> 32), pieces);
 }
 
@@ -124,10 +149,11 @@ static size_t kept_items(const struct sonde_annotate_parameter *parameter,
 	if (!is_text)
 		return value->number < most ? value->number : most;
 	count = strnlen(value->bytes, most);
+	if (RT_LIKELY(count < most))
+		return count;
 	/* not in the middle of a character */
-	for (size_t i = 0; count == most && i < 3 && count &&
-			   (((const unsigned char *)value->bytes)[count] & 0xc0) == 0x80;
-	     i++)
+	for (size_t i = 0;
+	     i < 3 && count && (((const unsigned char *)value->bytes)[count] & 0xc0) == 0x80; i++)
 		count--;
 	return count;
 }
@@ -210,6 +236,8 @@ static inline void start_words(struct packer *packer, const struct rt_place *pla
 {
 	packer->to = (volatile uint64_t *)(place->unit + UNIT);
 	packer->header = packer->to + 3;
+	packer->low = 0;
+	packer->half = false;
 }
 
 static inline uint64_t detail_word(size_t size, uint64_t flags, uint64_t units)
@@ -240,7 +268,8 @@ static void begin_piece(struct packer *packer)
 	packer->lost = !rt_take(&packer->taken, units * UNIT);
 	if (packer->lost)
 		return;
-	start_words(packer, &packer->taken.place);
+	packer->to = (volatile uint64_t *)(packer->taken.place.unit + UNIT);
+	packer->header = packer->to + 3;
 	packer->end = (volatile uint64_t *)(packer->taken.place.unit + units * UNIT);
 }
 
@@ -276,16 +305,15 @@ static RT_COLD bool write_pieces(const struct note *note, const uint32_t counts[
 	to[1] = note->size;
 	to[2] = 0;
 	to[3] = detail_word(0, SHARED_DETAIL_PIECES, 2);
-	rt_put(&taken.place, note->kind | UNIT_DETAIL, (uint64_t)note->site & UNIT_FUNCTION_MASK,
-	       note->stack, note->place);
+	rt_put(&taken.place, note->kind | UNIT_DETAIL, site_bits(note->site), note->stack,
+	       note->place);
 	rt_end_taken(&taken);
 	return true;
 }
 
 /* ---- records ---- */
 
-static inline __attribute__((always_inline)) bool write_small(const struct note *note,
-							      const uint32_t counts[])
+static bool write_small(const struct note *note, const uint32_t counts[])
 {
 	uint64_t units = annotation_units(note->size);
 	struct rt_taken taken;
@@ -294,39 +322,37 @@ static inline __attribute__((always_inline)) bool write_small(const struct note 
 	if (!rt_take(&taken, units * UNIT))
 		return false;
 	start_words(&packer, &taken.place);
-	packer.half = false;
-	packer.low = 0;
 	pack(&packer, note, counts, false);
 	if (packer.half)
 		put_word(&packer, packer.low, false);
 	end_words(&packer);
 	*packer.header = detail_word(note->size, 0, units);
-	rt_put(&taken.place, note->kind | UNIT_DETAIL, (uint64_t)note->site & UNIT_FUNCTION_MASK,
-	       note->stack, note->place);
+	rt_put(&taken.place, note->kind | UNIT_DETAIL, site_bits(note->site), note->stack,
+	       note->place);
 	rt_end_taken(&taken);
 	return true;
 }
 
-static bool write_note(struct note *note)
+static bool write_unit(const struct note *note)
 {
 	struct rt_taken taken;
-	uint32_t counts[8];
 
-	if (note->values) {
-		note->size = note->site->size;
-		if (!note->size)
-			note->size = measure(note, counts);
-	}
-	if (RT_UNLIKELY(note->size > ANNOTATION_BYTES_MAX))
-		return write_pieces(note, counts);
-	if (note->values || note->data)
-		return write_small(note, counts);
 	if (!rt_take(&taken, UNIT))
 		return false;
-	rt_put(&taken.place, note->kind, (uint64_t)note->site & UNIT_FUNCTION_MASK, note->stack,
-	       note->place);
+	rt_put(&taken.place, note->kind, site_bits(note->site), note->stack, note->place);
 	rt_end_taken(&taken);
 	return true;
+}
+
+static __attribute__((noinline)) bool write_note(struct note *note)
+{
+	uint32_t counts[8];
+
+	if (note->values)
+		note->size = measure(note, counts);
+	if (RT_UNLIKELY(note->size > ANNOTATION_BYTES_MAX))
+		return write_pieces(note, counts);
+	return note->values || note->data ? write_small(note, counts) : write_unit(note);
 }
 
 /* Whether to write it, where that is not plain; sets up what is not yet. */
@@ -353,28 +379,35 @@ static inline bool is_plain(const struct sonde_annotate_site *site)
 			 *(volatile const uint32_t *)&site->state == rt_process->generation);
 }
 
-/* The hot path of what has no arguments; the rest of the way where it does not fit. */
-static inline __attribute__((always_inline)) bool
-write_plain(enum unit_kind kind, struct sonde_annotate_site *site, uint64_t stack, uint64_t number)
+/* The rest of the way where a record does not fit into its chunk. */
+static RT_COLD bool write_late(struct rt_place place, uint64_t word, uint64_t stack,
+			       uint64_t number)
 {
-	struct rt_place place, other;
 	uint64_t mask;
 
-	if (RT_LIKELY(rt_place_take(&place, UNIT))) {
-		rt_put(&place, kind, (uint64_t)site & UNIT_FUNCTION_MASK, stack, number);
-		return true;
-	}
-	other = place; /* so that `place` itself can be in registers */
-	if (!rt_place_blocked(&other, place.unit, UNIT, &mask))
+	if (!rt_place_blocked(&place, place.unit, UNIT, &mask))
 		return false;
-	rt_put(&other, kind, (uint64_t)site & UNIT_FUNCTION_MASK, stack, number);
+	rt_put(&place, 0, word, stack, number);
 	rt_restore_signals(mask);
 	return true;
 }
 
+/* The hot path of what has no arguments. */
 static inline __attribute__((always_inline)) bool
-annotate(enum unit_kind kind, struct sonde_annotate_site *site,
-	 const struct sonde_annotate_value *values, uint64_t stack, uint64_t code, uint64_t place)
+write_plain(enum unit_kind kind, struct sonde_annotate_site *site, uint64_t stack, uint64_t number)
+{
+	struct rt_place place;
+
+	if (RT_UNLIKELY(!rt_place_take(&place, UNIT)))
+		return write_late(place, site_bits(site) | (uint64_t)kind << UNIT_KIND_SHIFT, stack,
+				  number);
+	rt_put(&place, kind, site_bits(site), stack, number);
+	return true;
+}
+
+static RT_COLD bool write_general(enum unit_kind kind, struct sonde_annotate_site *site,
+				  const struct sonde_annotate_value *values, uint64_t stack,
+				  uint64_t code, uint64_t place)
 {
 	struct note note = {
 		.kind = kind,
@@ -384,13 +417,76 @@ annotate(enum unit_kind kind, struct sonde_annotate_site *site,
 		.values = values,
 	};
 
-	if (is_plain(site)) {
-		if (!values)
-			return write_plain(kind, site, stack, place);
-	} else if (!is_wanted(site, stack, code)) {
+	if (!is_plain(site) && !is_wanted(site, stack, code))
 		return false;
-	}
 	return write_note(&note);
+}
+
+/* The hot path of what has numbers only. */
+static __attribute__((noinline)) bool write_numbers(enum unit_kind kind,
+						    struct sonde_annotate_site *site,
+						    const struct sonde_annotate_value *values,
+						    uint64_t stack, uint64_t number)
+{
+	uint32_t size = site->shape & RT_SHAPE_SIZE, wide = site->shape >> RT_SHAPE_WIDE;
+	const struct sonde_annotate_value *end = values + site->count;
+	uint64_t units = annotation_units(size);
+	struct rt_place place, other;
+	struct packer packer;
+	uint64_t mask = 0;
+	bool blocked = false;
+
+	if (RT_UNLIKELY(!rt_place_take(&place, units * UNIT))) {
+		other = place; /* so that `place` itself can be in registers */
+		if (!rt_place_blocked(&other, place.unit, units * UNIT, &mask))
+			return false;
+		place = other;
+		blocked = true;
+	}
+	start_words(&packer, &place);
+	for (; values < end; values++, wide >>= 1) {
+		if (wide & 1)
+			put_whole(&packer, values->number, false);
+		else /* its other bytes are 0 */
+			put_half(&packer, (uint32_t)values->number, false);
+	}
+	if (packer.half)
+		put_word(&packer, packer.low, false);
+	end_words(&packer);
+	*packer.header = detail_word(size, 0, units);
+	rt_put(&place, kind | UNIT_DETAIL, site_bits(site), stack, number);
+	if (RT_UNLIKELY(blocked))
+		rt_restore_signals(mask);
+	return true;
+}
+
+/* The hot path of the rest. */
+static __attribute__((noinline)) bool write_values(enum unit_kind kind,
+						   struct sonde_annotate_site *site,
+						   const struct sonde_annotate_value *values,
+						   uint64_t stack, uint64_t place)
+{
+	struct note note;
+
+	note.kind = kind;
+	note.site = site;
+	note.stack = stack;
+	note.place = place;
+	note.values = values;
+	return write_note(&note);
+}
+
+static inline __attribute__((always_inline)) bool
+annotate(enum unit_kind kind, struct sonde_annotate_site *site,
+	 const struct sonde_annotate_value *values, uint64_t stack, uint64_t code, uint64_t place)
+{
+	if (!is_plain(site))
+		return write_general(kind, site, values, stack, code, place);
+	if (!values)
+		return write_plain(kind, site, stack, place);
+	if (site->shape)
+		return write_numbers(kind, site, values, stack, place);
+	return write_values(kind, site, values, stack, place);
 }
 
 #define STACK() ((uint64_t)__builtin_dwarf_cfa())

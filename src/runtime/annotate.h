@@ -15,8 +15,12 @@ static inline size_t rt_number_size(unsigned int type)
 	return type < sizeof(sizes) ? sizes[type] : 0;
 }
 
+/* A site's shape: bytes in all, and a bit for each argument that takes eight of them. */
+#define RT_SHAPE_SIZE 0xffffu
+#define RT_SHAPE_WIDE 16
+
 /*
- * Tells the launcher of a site, before the first event of it in this process; sets its `size` too.
+ * Tells the launcher of a site, before the first event of it in this process; sets its `shape` too.
  * Where the launcher is gone, nothing is told.
  */
 RT_HIDDEN void rt_announce(struct sonde_annotate_site *site);

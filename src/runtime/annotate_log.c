@@ -112,10 +112,10 @@ static void put_signature(struct log_text *text, const struct sonde_annotate_sit
 	put_char(text, '\0');
 }
 
-/* The packed size of arguments that are all numbers; 0 where they are not. */
-static uint32_t fixed_size(const struct sonde_annotate_site *site)
+/* The shape of arguments that are all numbers; 0 where they are not. */
+static uint32_t find_shape(const struct sonde_annotate_site *site)
 {
-	uint32_t size = 0;
+	uint32_t size = 0, wide = 0;
 
 	for (unsigned int i = 0; i < site->count; i++) {
 		size_t one = rt_number_size(site->parameters[i].type);
@@ -123,8 +123,9 @@ static uint32_t fixed_size(const struct sonde_annotate_site *site)
 		if (!one)
 			return 0;
 		size += one > 4 ? 8 : 4;
+		wide |= (uint32_t)(one > 4) << i;
 	}
-	return size;
+	return size | wide << RT_SHAPE_WIDE;
 }
 
 void rt_announce(struct sonde_annotate_site *site)
@@ -143,7 +144,7 @@ void rt_announce(struct sonde_annotate_site *site)
 	if (text.entry) {
 		text.entry->high |= SITE_LAST;
 		rt_log_end(text.entry, text.number);
-		site->size = fixed_size(site);
+		site->shape = find_shape(site);
 		__atomic_store_n(&site->state, rt_process->generation, __ATOMIC_RELEASE);
 	}
 	rt_restore_signals(mask);

@@ -4,8 +4,11 @@
  * are the options, and the way in which the program's end becomes ours.
  */
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/record_plan.h"
@@ -151,6 +154,10 @@ static const struct cli_option how_options[] = {
 	  .kind = CLI_PATH,
 	  .help = "run the program in this folder; DIR of --output is still ours",
 	  .offset = AT(folder) },
+	{ .name = "or-run",
+	  .kind = CLI_FLAG,
+	  .help = "where it cannot be recorded, say why and run the program all the same",
+	  .offset = AT(or_run) },
 	{ 0 },
 };
 
@@ -175,7 +182,7 @@ static int end_like(struct cli *cli, int wait_status)
 	return CLI_SIGNALLED + number;
 }
 
-static int record(struct cli *cli, const struct record_plan *plan)
+static int record(struct cli *cli, const struct record_plan *plan, bool *started)
 {
 	struct record_result result = { 0 };
 	struct record_line line;
@@ -185,6 +192,7 @@ static int record(struct cli *cli, const struct record_plan *plan)
 	record_line_begin(cli, &line);
 	status = record_run(&plan->options, &line.observer, &result, &err);
 	record_line_end(&line);
+	*started = result.started;
 	if (status != SONDE_OK) {
 		int code = cli_fail(cli, &err);
 
@@ -194,13 +202,33 @@ static int record(struct cli *cli, const struct record_plan *plan)
 	return end_like(cli, result.wait_status);
 }
 
+/* Becomes the program, as it would have been started; returns only where it cannot. */
+static void run_unrecorded(struct cli *cli, const struct record_arguments *arguments)
+{
+	const struct cli_list *environment = &arguments->environment;
+
+	cli_flush(cli);
+	for (size_t i = 0; i < environment->count; i++) {
+		if (strchr(environment->items[i], '='))
+			putenv((char *)environment->items[i]);
+		else
+			unsetenv(environment->items[i]);
+	}
+	if (!arguments->folder || !chdir(arguments->folder))
+		execvp(cli->operands[0], (char *const *)cli->operands);
+}
+
 static int run(struct cli *cli, const void *options)
 {
+	const struct record_arguments *arguments = options;
 	struct record_plan plan = { 0 };
-	int code = record_plan_make(cli, options, &plan);
+	bool started = false;
+	int code = record_plan_make(cli, arguments, &plan);
 
 	if (code == CLI_OK)
-		code = record(cli, &plan);
+		code = record(cli, &plan, &started);
+	if (!started && arguments->or_run && code != CLI_USAGE)
+		run_unrecorded(cli, arguments);
 	record_plan_release(&plan);
 	return code;
 }

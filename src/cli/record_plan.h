@@ -33,6 +33,7 @@ struct record_arguments {
 	bool follow;
 	struct cli_list environment;
 	const char *folder;
+	bool or_run;
 };
 
 /* Owns what `options` points to; zeroed is empty. */

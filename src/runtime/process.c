@@ -386,10 +386,11 @@ static void leave_environment(void)
 		unsetenv("LD_PRELOAD");
 }
 
-__attribute__((constructor(101))) static void begin(void)
+__attribute__((constructor(101))) static void begin(int argc, char **argv)
 {
 	int saved_errno = errno;
 
+	rt_record_itself(argc, argv);
 	rt_start();
 	if (rt_memory && !rt_control->follow)
 		leave_environment();

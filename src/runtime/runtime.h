@@ -206,6 +206,9 @@ RT_HIDDEN uint64_t rt_clock(void);
  * process is recorded. A forked child is set up by the same call. off: for good.
  */
 RT_HIDDEN bool rt_start(void);
+
+/* standalone.c. Becomes `sonde record` of this program where the environment asks for that. */
+RT_HIDDEN void rt_record_itself(int argc, char **argv);
 RT_HIDDEN void rt_off(void);
 RT_HIDDEN void rt_set_ready(void);
 extern RT_HIDDEN char *rt_memory; /* shared; NULL: not mapped */

@@ -327,7 +327,7 @@ static void define_event_types(struct definer *definer)
 
 	for (size_t i = 0; i < types->items.count && definer->status == SONDE_OK; i++) {
 		const struct site_type *from = &types->items.items[i];
-		struct sonde_event_type type = { .is_scope = from->is_scope };
+		struct sonde_event_type type = { .flags = from->flags, .is_scope = from->is_scope };
 		uint32_t id;
 
 		type.name = define_string(definer, from->name);

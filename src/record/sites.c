@@ -59,13 +59,15 @@ void sites_release(struct sites *sites)
 struct told {
 	uint32_t kind, line;
 	const char *name, *signature, *file;
+	uint32_t flags; /* of the type */
 };
 
 /* Names and arguments that the types of other kinds than scopes and events have. */
 static const struct {
 	const char *name, *signature;
+	uint32_t flags;
 } builtins[] = {
-#define X(name, text, class, flags, signature) [CFF_##name] = { text, signature },
+#define X(name, text, class, flags, signature) [CFF_##name] = { text, signature, flags },
 	CFF_BUILTIN_LIST(X)
 #undef X
 };
@@ -74,6 +76,7 @@ static void set_builtin(struct told *type, enum cff_builtin which)
 {
 	type->name = builtins[which].name;
 	type->signature = builtins[which].signature;
+	type->flags = builtins[which].flags;
 }
 
 /* The type's own texts in place of the site's. */
@@ -145,6 +148,7 @@ static uint32_t number_type(struct site_types *types, const struct told *told)
 		.signature = strdup(told->signature),
 		.file = strdup(told->file),
 		.line = told->line,
+		.flags = told->flags,
 		.is_scope = is_scope,
 		.key = strdup(text),
 	};
@@ -236,7 +240,7 @@ static enum sonde_status take_texts(struct sites *sites, struct site_types *type
 	const char *at = sonde_buffer_text(text), *end = text->data + text->size;
 	struct annotation_site *site;
 	enum sonde_status status = SONDE_OK;
-	struct told told;
+	struct told told = { 0 };
 
 	if (!at)
 		return sonde_fail_nomem(err);

@@ -14,6 +14,7 @@
 struct site_type {
 	char *name, *signature, *file;
 	uint32_t line;
+	uint32_t flags; /* of wtf-trace, of which these types are */
 	bool is_scope;
 	char *key;
 };

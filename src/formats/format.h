@@ -35,6 +35,9 @@ struct sonde_format {
 };
 
 extern const struct sonde_format sonde_format_atf;
+extern const struct sonde_format sonde_format_cff;
+extern const struct sonde_format sonde_format_cff_json;
+extern const struct sonde_format sonde_format_wtf_calls;
 
 /* The format of that name, or (name NULL) the one that `path` seems to be in. */
 enum sonde_status sonde_format_choose(const char *path, const char *name,

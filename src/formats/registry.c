@@ -13,6 +13,9 @@
 
 static const struct sonde_format *const formats[] = {
 	&sonde_format_atf,
+	&sonde_format_cff,
+	&sonde_format_cff_json,
+	&sonde_format_wtf_calls,
 };
 
 #define FORMAT_COUNT (sizeof(formats) / sizeof(formats[0]))

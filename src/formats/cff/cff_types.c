@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "formats/cff/cff_arguments.h"
 
 static const struct {
 	const char *name;
@@ -35,12 +36,17 @@ enum sonde_status cff_types_init(struct cff_types *types, struct sonde_error *er
 struct cff_form {
 	char *text;
 	struct sonde_signature *signature;
+	char *model_arguments;
+	struct cff_field *fields;
+	size_t field_count;
 	uint32_t fixed_size; /* as in struct cff_type */
 };
 
 static void free_form(struct cff_form *form)
 {
 	free(form->text);
+	free(form->model_arguments);
+	free(form->fields);
 	sonde_signature_free(form->signature);
 	free(form);
 }
@@ -100,7 +106,10 @@ static enum sonde_status measure(struct cff_form *form, struct sonde_error *err)
 	}
 	if (!has_arrays)
 		form->fixed_size = CFF_EVENT_SIZE + 4 * (uint32_t)count;
-	return status;
+	if (status < 0)
+		return status;
+	return cff_fields_make(form->signature, form->text, &form->fields, &form->field_count,
+			       &form->model_arguments, err);
 }
 
 static enum sonde_status find_form(struct cff_types *types, const char *text,
@@ -150,6 +159,9 @@ static enum sonde_status make_type(struct cff_types *types, const struct cff_typ
 	type->name = strdup(name);
 	type->arguments = form->text;
 	type->signature = form->signature;
+	type->model_arguments = form->model_arguments;
+	type->fields = form->fields;
+	type->field_count = form->field_count;
 	type->fixed_size = form->fixed_size;
 	type->builtin = find_builtin(name);
 	type->number = (uint32_t)types->all.count;

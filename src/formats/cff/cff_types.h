@@ -22,6 +22,9 @@ struct cff_type {
 	char *name;
 	const char *arguments; /* signature as in the file */
 	const struct sonde_signature *signature;
+	const char *model_arguments; /* the same in the words of the model: cff_arguments.h */
+	const struct cff_field *fields;
+	size_t field_count;
 	uint32_t flags;
 	enum cff_event_class class;
 	enum cff_builtin builtin; /* by name, whatever flags say */

@@ -206,7 +206,10 @@ enum sonde_status cff_signature_join(const char *text, char **joined, bool *is_j
 		if (taken) {
 			put_argument(&made, sonde_argument_type_name(type), spec->name, "", NULL);
 		} else if (find_pairs(spec, &type, &length)) {
-			put_argument(&made, sonde_argument_type_name(type), "", "[] ", "");
+			if (made.size)
+				sonde_buffer_put_text(&made, ", ");
+			sonde_buffer_put_text(&made, sonde_argument_type_name(type));
+			sonde_buffer_put_text(&made, "[] ");
 			sonde_buffer_put(&made, spec->name, length);
 			taken = 1;
 		} else {

@@ -15,236 +15,12 @@
 #include <cmocka.h>
 #include <unistd.h>
 
+#include "annotations_fixture.h"
 #include "formats/atf/atf_arguments.h"
 #include "formats/atf/atf_write.h"
-#include "model/arguments.h"
 #include "recorder_fixture.h"
 
-/* Event types of a test session, in the order of their ids. */
-enum {
-	TYPE_LOAD,	 /* a scope: function LOAD */
-	TYPE_LOAD_AGAIN, /* another scope of that name */
-	TYPE_ENTER,	 /* a scope without a function of its name */
-	TYPE_NOTE,	 /* has arguments */
-	TYPE_TICK,	 /* has none */
-	TYPE_LEVEL,	 /* a counter */
-	TYPE_COUNT,
-};
-
-static const struct {
-	const char *name, *arguments;
-	uint32_t flags;
-	bool is_scope;
-} types[TYPE_COUNT] = {
-	{ "load", "utf8 path, uint32 size", 5, true },
-	{ "load", "uint64 address", 0, true },
-	{ "scope#enter", "ascii name", 0, true },
-	{ "note", "uint32 a, float32[] b, utf8 c", UINT32_MAX, false },
-	{ "tick", "", 1, false },
-	{ "level", "float64 value", 0, false },
-};
-
-/* Functions of each process: one of a module, and that of the scope. */
-enum { MAIN, LOAD, FUNCTION_COUNT };
-
-/* What is written to each track; `arguments`: the event type of its detail. */
-static const struct step {
-	enum sonde_event_kind kind;
-	uint32_t function, depth, extra;
-	double value;
-	uint32_t arguments;
-} steps[] = {
-	{ SONDE_EVENT_CALL, MAIN, 1, 0, 0, SONDE_NONE },
-	{ SONDE_EVENT_INSTANT, TYPE_NOTE, 1, 0, 0, TYPE_NOTE },
-	{ SONDE_EVENT_INSTANT, TYPE_TICK, 1, 0, 0, SONDE_NONE },
-	{ SONDE_EVENT_CALL, LOAD, 2, 0, 0, TYPE_LOAD },
-	{ SONDE_EVENT_MARK, TYPE_NOTE, 2, 0, 0, SONDE_NONE },
-	{ SONDE_EVENT_FLOW_BEGIN, TYPE_NOTE, 2, 7, 0, TYPE_NOTE },
-	{ SONDE_EVENT_FLOW_STEP, TYPE_TICK, 2, UINT32_MAX, 0, SONDE_NONE },
-	{ SONDE_EVENT_COUNTER, TYPE_LEVEL, 2, 0, -1.5e300, SONDE_NONE },
-	{ SONDE_EVENT_RETURN, LOAD, 2, 0, 0, SONDE_NONE },
-	{ SONDE_EVENT_CALL, LOAD, 2, 0, 0, TYPE_LOAD_AGAIN },
-	{ SONDE_EVENT_RETURN, LOAD, 2, 0, 0, SONDE_NONE },
-	{ SONDE_EVENT_COUNTER, TYPE_LEVEL, 1, 0, 0, SONDE_NONE },
-	{ SONDE_EVENT_FLOW_END, TYPE_TICK, 1, 7, 0, SONDE_NONE },
-	{ SONDE_EVENT_RANGE_BEGIN, TYPE_NOTE, 1, 3, 0, TYPE_NOTE },
-	{ SONDE_EVENT_CALL, MAIN, 2, 0, 0, TYPE_ENTER },
-	{ SONDE_EVENT_EXCEPTION, MAIN, 2, 0, 0, SONDE_NONE },
-	{ SONDE_EVENT_RANGE_END, TYPE_TICK, 1, 3, 0, SONDE_NONE },
-	{ SONDE_EVENT_RETURN, MAIN, 1, 0, 0, SONDE_NONE },
-};
-
-#define STEP_COUNT (sizeof(steps) / sizeof(steps[0]))
-
-static const char text_resource[] = "int main(void) {}\n";
-static const uint8_t binary_resource[] = { 0, 255, 1, 0 };
-
-/* The packed arguments of a step, into `out`. */
-static void pack(struct sonde_buffer *out, uint32_t type, uint32_t step)
-{
-	static const char letters[] = "gr\xc3\xb6\xc3\x9f"
-				      "e";
-	float weights[] = { 0.5F, -2 };
-
-	sonde_buffer_clear(out);
-	switch (type) {
-	case TYPE_LOAD:
-		sonde_arguments_put_text(out, letters, strlen(letters));
-		sonde_arguments_put_number(out, SONDE_ARGUMENT_UINT32,
-					   (union sonde_argument_value){ .u64 = step });
-		break;
-	case TYPE_LOAD_AGAIN:
-		sonde_arguments_put_number(out, SONDE_ARGUMENT_UINT64,
-					   (union sonde_argument_value){ .u64 = UINT64_MAX });
-		break;
-	case TYPE_ENTER:
-		sonde_arguments_put_text(out, "main", 4);
-		break;
-	default:
-		sonde_arguments_put_number(out, SONDE_ARGUMENT_UINT32,
-					   (union sonde_argument_value){ .u64 = step });
-		sonde_arguments_put_array(out, SONDE_ARGUMENT_FLOAT32, step % 2 ? weights : NULL,
-					  2);
-		sonde_arguments_put_text(out, step % 3 ? letters : NULL, 3);
-	}
-}
-
-/* Hands out the details of the steps: their number is that of the step. */
 static struct sonde_buffer packed;
-
-static enum sonde_status step_detail(struct sonde_cursor *cursor, uint64_t number,
-				     struct sonde_detail *detail, struct sonde_error *error)
-{
-	(void)cursor;
-	(void)error;
-	pack(&packed, steps[number].arguments, (uint32_t)number);
-	*detail = (struct sonde_detail){
-		.kind = SONDE_DETAIL_ARGUMENTS,
-		.type = 3, /* of another format, and of no meaning here */
-		.flags = 9,
-		.function = SONDE_NONE,
-		.event_type = steps[number].arguments,
-		.event = number,
-		.time_ns = 100 + number,
-		.bytes = (const uint8_t *)packed.data,
-		.size = packed.size,
-	};
-	return SONDE_OK;
-}
-
-static const struct sonde_cursor_ops step_ops = { .detail = step_detail };
-
-static struct sonde_definitions *define(uint32_t processes)
-{
-	struct sonde_definitions *definitions = sonde_definitions_new();
-	struct sonde_clock clock = { .kind = SONDE_CLOCK_BOOTTIME };
-	uint32_t id;
-
-	assert_ok(sonde_definitions_add_clock(definitions, &clock, &id, &err));
-	for (uint32_t i = 0; i < TYPE_COUNT; i++) {
-		struct sonde_event_type type = {
-			.name = add_text(definitions, types[i].name),
-			.arguments = add_text(definitions, types[i].arguments),
-			.flags = types[i].flags,
-			.is_scope = types[i].is_scope,
-		};
-
-		assert_ok(sonde_definitions_add_event_type(definitions, &type, &id, &err));
-	}
-	for (uint32_t i = 0; i < processes; i++) {
-		struct sonde_process process = { .os_id = 10 + i,
-						 .arch = SONDE_ARCH_X86_64,
-						 .os = SONDE_OS_LINUX };
-		struct sonde_module module = { .process = i,
-					       .path = add_text(definitions, "/bin/app") };
-		struct sonde_track zone = { .process = i,
-					    .slot = 1,
-					    .kind = SONDE_TRACK_ZONE,
-					    .os_id = UINT64_MAX,
-					    .name = add_text(definitions, "a zone") };
-		struct sonde_track thread = { .process = i, .os_id = 5 };
-
-		assert_ok(sonde_definitions_add_process(definitions, &process, &id, &err));
-		assert_ok(sonde_definitions_add_module(definitions, &module, &id, &err));
-		for (uint32_t k = 0; k < FUNCTION_COUNT; k++) {
-			struct sonde_function function = {
-				.process = i,
-				.module = k == LOAD ? SONDE_NONE : i,
-				.name = add_text(definitions, k == LOAD ? "load" : "main"),
-			};
-
-			assert_ok(
-				sonde_definitions_add_function(definitions, &function, &id, &err));
-		}
-		assert_ok(sonde_definitions_add_track(definitions, &thread, &id, &err));
-		assert_ok(sonde_definitions_add_track(definitions, &zone, &id, &err));
-	}
-	return definitions;
-}
-
-static void feed_track(struct sonde_sink *sink, const struct sonde_definitions *definitions,
-		       uint32_t track)
-{
-	uint32_t process = sonde_definitions_track(definitions, track)->process;
-	struct sonde_cursor cursor = { .ops = &step_ops };
-	struct sonde_event events[STEP_COUNT];
-	struct sonde_batch batch = { .events = events, .count = STEP_COUNT, .details = &cursor };
-
-	for (size_t i = 0; i < STEP_COUNT; i++) {
-		events[i] = (struct sonde_event){
-			.time_ns = 100 + i,
-			.track = track,
-			.kind = (uint8_t)steps[i].kind,
-			.function = steps[i].function,
-			.depth = steps[i].depth,
-			.extra = steps[i].extra,
-			.detail = steps[i].arguments == SONDE_NONE ? SONDE_NONE : (uint32_t)i,
-		};
-		if (steps[i].kind <= SONDE_EVENT_EXCEPTION)
-			events[i].function += process * FUNCTION_COUNT;
-		if (steps[i].kind == SONDE_EVENT_COUNTER)
-			sonde_event_set_value(&events[i], steps[i].value);
-	}
-	assert_ok(sink->ops->events(sink, track, &batch, &err));
-	assert_ok(sink->ops->track_end(sink, track, &err));
-}
-
-static void feed_blobs(struct sonde_sink *sink, struct sonde_definitions *definitions)
-{
-	struct sonde_blob blobs[] = {
-		{ .name = add_text(definitions, "main.c"),
-		  .is_text = true,
-		  .bytes = (const uint8_t *)text_resource,
-		  .size = sizeof(text_resource) - 1 },
-		{ .name = add_text(definitions, "../bits"),
-		  .bytes = binary_resource,
-		  .size = sizeof(binary_resource) },
-		{ .name = 0 },
-	};
-
-	for (size_t i = 0; i < 3; i++)
-		assert_ok(sink->ops->blob(sink, &blobs[i], &err));
-}
-
-static void write_session(const char *path, uint32_t processes, uint64_t events_per_file)
-{
-	struct sonde_definitions *definitions = define(processes);
-	struct sonde_loss *loss = sonde_loss_new();
-	struct sonde_create_options create = { .format = "atf", .loss = loss };
-	struct sonde_sink *sink;
-
-	assert_ok(atf_create_limited(path, &create, events_per_file, &sink, &err));
-	assert_ok(sink->ops->begin(sink, definitions, &err));
-	feed_blobs(sink, definitions);
-	for (uint32_t i = 0; i < 2 * processes; i++)
-		feed_track(sink, definitions, i);
-	assert_ok(sink->ops->finish(sink, &err));
-	assert_null(sonde_loss_at(loss, 0));
-	sonde_sink_free(sink);
-	sonde_loss_free(loss);
-	sonde_definitions_free(definitions);
-	sonde_buffer_release(&packed);
-}
 
 static const char *type_name(const struct sonde_definitions *definitions, uint32_t type)
 {
@@ -298,7 +74,7 @@ static void assert_step_detail(const struct sonde_definitions *definitions,
 			    types[step->arguments].name);
 	assert_string_equal(sonde_definitions_string(definitions, type->arguments),
 			    types[step->arguments].arguments);
-	pack(&packed, step->arguments, number);
+	pack_step(&packed, step->arguments, number);
 	assert_int_equal(detail.size, packed.size);
 	assert_memory_equal(detail.bytes, packed.data, packed.size);
 }
@@ -361,13 +137,13 @@ static void assert_blobs(struct sonde_recording *recording)
 	assert_ok(sonde_recording_blob(recording, 1, &blob, &err));
 	assert_string_equal(sonde_definitions_string(definitions, blob.name), "../bits");
 	assert_false(blob.is_text);
-	assert_int_equal(blob.size, sizeof(binary_resource));
-	assert_memory_equal(blob.bytes, binary_resource, blob.size);
+	assert_int_equal(blob.size, sizeof(BINARY_RESOURCE));
+	assert_memory_equal(blob.bytes, BINARY_RESOURCE, blob.size);
 	assert_ok(sonde_recording_blob(recording, 0, &blob, &err));
 	assert_string_equal(sonde_definitions_string(definitions, blob.name), "main.c");
 	assert_true(blob.is_text);
-	assert_int_equal(blob.size, sizeof(text_resource) - 1);
-	assert_memory_equal(blob.bytes, text_resource, blob.size);
+	assert_int_equal(blob.size, sizeof(TEXT_RESOURCE) - 1);
+	assert_memory_equal(blob.bytes, TEXT_RESOURCE, blob.size);
 	assert_ok(sonde_recording_blob(recording, 2, &blob, &err));
 	assert_int_equal(blob.size, 0);
 	assert_int_equal(sonde_recording_blob(recording, 3, &blob, &err), SONDE_ARGUMENT);
@@ -417,7 +193,7 @@ static void test_round_trip(void **state)
 
 		snprintf(path, sizeof(path), "%s/made-%u", scratch, processes);
 		snprintf(copy, sizeof(copy), "%s/copy-%u", scratch, processes);
-		write_session(path, processes, ATF_EVENTS_MAX);
+		write_annotated(path, processes, ATF_EVENTS_MAX);
 		assert_session(path, processes, true);
 		convert(path, copy, ATF_EVENTS_MAX);
 		assert_session(copy, processes, false);
@@ -428,7 +204,7 @@ static void test_round_trip(void **state)
 static void test_parts(void **state)
 {
 	(void)state;
-	write_session(scratch_path("parts"), 1, 3);
+	write_annotated(scratch_path("parts"), 1, 3);
 	assert_session(scratch_path("parts"), 1, true);
 	convert(scratch_path("parts"), scratch_path("whole"), ATF_EVENTS_MAX);
 	assert_session(scratch_path("whole"), 1, false);
@@ -442,7 +218,7 @@ static void test_same_bytes(void **state)
 	char command[512];
 
 	(void)state;
-	write_session(scratch_path("bytes-a"), 1, ATF_EVENTS_MAX);
+	write_annotated(scratch_path("bytes-a"), 1, ATF_EVENTS_MAX);
 	convert(scratch_path("bytes-a"), scratch_path("bytes-b"), ATF_EVENTS_MAX);
 	convert(scratch_path("bytes-b"), scratch_path("bytes-c"), ATF_EVENTS_MAX);
 	snprintf(command, sizeof(command),
@@ -481,7 +257,7 @@ static void test_recover(void **state)
 	char index[256];
 
 	(void)state;
-	write_session(scratch_path("whole-links"), 1, ATF_EVENTS_MAX);
+	write_annotated(scratch_path("whole-links"), 1, ATF_EVENTS_MAX);
 	recover(scratch_path("whole-links"), scratch_path("recovered"), &result);
 	assert_session(scratch_path("recovered"), 1, true);
 	assert_int_equal(result.details_kept, 2 * 11);
@@ -509,7 +285,7 @@ static void test_recover_unlinked(void **state)
 	char path[256], command[512];
 
 	(void)state;
-	write_session(scratch_path("cut"), 1, ATF_EVENTS_MAX);
+	write_annotated(scratch_path("cut"), 1, ATF_EVENTS_MAX);
 	snprintf(path, sizeof(path), "%s/cut/thread_0/index.atf", scratch);
 	/* the first two events stay; 10 of 11 details lose theirs */
 	assert_int_equal(truncate(path, ATF_HEADER_SIZE + 2 * ATF_EVENT_SIZE), 0);
@@ -540,7 +316,7 @@ static void test_unknown_types(void **state)
 	const char *name;
 
 	(void)state;
-	write_session(scratch_path("nameless"), 1, ATF_EVENTS_MAX);
+	write_annotated(scratch_path("nameless"), 1, ATF_EVENTS_MAX);
 	unlink(scratch_path("nameless/manifest.json"));
 	recording = open_path(scratch_path("nameless"));
 	assert_ok(sonde_cursor_open(recording, 0, &cursor, &err));
@@ -634,7 +410,7 @@ static void assert_recorded(const char *path)
 	assert_int_equal(sonde_recording_blob_count(recording), 1);
 	assert_ok(sonde_recording_blob(recording, 0, &blob, &err));
 	assert_string_equal(sonde_definitions_string(definitions, blob.name), "bits");
-	assert_int_equal(blob.size, sizeof(binary_resource));
+	assert_int_equal(blob.size, sizeof(BINARY_RESOURCE));
 	sonde_recording_close(recording);
 }
 
@@ -651,11 +427,11 @@ static void test_recorder(void **state)
 	(void)state;
 	sonde_store_u32le(values, 0x1234);
 	assert_int_equal(atf_recorder_add_resource(session.recorder, process, "bits", false,
-						   binary_resource, sizeof(binary_resource), &err),
+						   BINARY_RESOURCE, sizeof(BINARY_RESOURCE), &err),
 			 SONDE_ARGUMENT);
 	thread = add_thread(&session, process);
 	assert_ok(atf_recorder_add_resource(session.recorder, process, "bits", false,
-					    binary_resource, sizeof(binary_resource), &err));
+					    BINARY_RESOURCE, sizeof(BINARY_RESOURCE), &err));
 	record(thread, (struct atf_index_event){ 10, scope, 0, ATF_KIND_CALL, 1, 0 }, scope, 0,
 	       values, 4);
 	record(thread, (struct atf_index_event){ 11, flow, 0, ATF_KIND_FLOW_BEGIN, 1, 0 }, flow, 77,

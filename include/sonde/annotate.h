@@ -107,11 +107,11 @@ struct sonde_annotate_value {
 
 extern uint32_t sonde_annotate_on; /* 0: nothing is recorded in this process */
 
-/* True where it was recorded: then end() must follow, with the same object. */
+/* True where it was recorded: then end() must follow, with the address of the same object. */
 bool sonde_annotate_begin(struct sonde_annotate_site *site,
-			  const struct sonde_annotate_value *values, const void *object)
+			  const struct sonde_annotate_value *values, uintptr_t object)
 	__attribute__((nothrow));
-void sonde_annotate_end(struct sonde_annotate_site *site, const void *object)
+void sonde_annotate_end(struct sonde_annotate_site *site, uintptr_t object)
 	__attribute__((nothrow));
 void sonde_annotate_event(struct sonde_annotate_site *site,
 			  const struct sonde_annotate_value *values, uint64_t number)
@@ -312,18 +312,23 @@ class scope {
 				   const sonde_annotate_value (&values)[count])
 		: begun(nullptr)
 	{
-		if (SONDE_IS_ON_() && sonde_annotate_begin(&site, values, this))
+		if (SONDE_IS_ON_() && sonde_annotate_begin(&site, values, address()))
 			begun = &site;
 	}
 	SONDE_INLINE_MEMBER_ ~scope()
 	{
 		if (begun)
-			sonde_annotate_end(begun, this);
+			sonde_annotate_end(begun, address());
 	}
 	scope(const scope &) = delete;
 	scope &operator=(const scope &) = delete;
 
     private:
+	SONDE_INLINE_MEMBER_ uintptr_t address() const
+	{
+		return reinterpret_cast<uintptr_t>(this);
+	}
+
 	sonde_annotate_site *begun;
 };
 
@@ -361,7 +366,7 @@ struct sonde_annotate_scope {
 
 SONDE_INLINE_ struct sonde_annotate_scope
 sonde_annotate_scope_begin(struct sonde_annotate_site *site,
-			   const struct sonde_annotate_value *values, const void *object)
+			   const struct sonde_annotate_value *values, uintptr_t object)
 {
 	struct sonde_annotate_scope scope = { NULL };
 
@@ -373,7 +378,7 @@ sonde_annotate_scope_begin(struct sonde_annotate_site *site,
 SONDE_INLINE_ void sonde_annotate_scope_end(const struct sonde_annotate_scope *scope)
 {
 	if (scope->begun)
-		sonde_annotate_end(scope->begun, scope);
+		sonde_annotate_end(scope->begun, (uintptr_t)scope);
 }
 
 #define SONDE_VALUES_(...)                                                                         \
@@ -393,7 +398,8 @@ SONDE_INLINE_ void sonde_annotate_scope_end(const struct sonde_annotate_scope *s
 			SONDE_IS_ON_() ?                                                           \
 				sonde_annotate_scope_begin(&SONDE_JOIN_(sonde_site_, id),          \
 							   SONDE_VALUES_(__VA_ARGS__),             \
-							   &SONDE_JOIN_(sonde_scope_, id)) :       \
+							   (uintptr_t)&SONDE_JOIN_(sonde_scope_,   \
+										   id)) :          \
 				(struct sonde_annotate_scope){ NULL }
 #define SONDE_CALL_(number, ...)                                                                   \
 	sonde_annotate_event(&sonde_site_here, SONDE_VALUES_(__VA_ARGS__), number)

@@ -236,7 +236,8 @@ static void tell_cut(struct cli *cli, const struct record_result *result)
 	struct sonde_buffer text = { 0 };
 
 	cli_put_counted(&text, result->cut_arguments, "argument");
-	sonde_buffer_put_text(&text, " of annotations was longer than 64 KB, and cut");
+	sonde_buffer_put_format(&text, " of annotations %s too long, and cut",
+				result->cut_arguments == 1 ? "was" : "were");
 	tell(cli, &text, cli_warning);
 }
 

@@ -127,11 +127,11 @@ static inline size_t padded(size_t size)
 	return (size + 3) & ~(size_t)3;
 }
 
-static RT_COLD void count_cut(void)
+static RT_COLD void count_cut(uint64_t count)
 {
 	struct shared_process *slots = rt_shared(rt_control->processes);
 
-	atomic_fetch_add(&slots[rt_process->slot].cut_arguments, 1);
+	atomic_fetch_add(&slots[rt_process->slot].cut_arguments, count);
 }
 
 /* How many items of a text or an array are kept, where `room` bytes are left for them. */
@@ -166,7 +166,7 @@ static size_t measure(const struct note *note, uint32_t counts[])
 {
 	const struct sonde_annotate_site *site = note->site;
 	size_t size = 0, item_size;
-	bool cut = false;
+	uint64_t cut = 0;
 
 	for (unsigned int i = 0; i < site->count; i++) {
 		const struct sonde_annotate_parameter *parameter = &site->parameters[i];
@@ -181,16 +181,17 @@ static size_t measure(const struct note *note, uint32_t counts[])
 		counts[i] = UINT32_MAX;
 		if (!value->bytes)
 			continue;
-		kept = kept_items(parameter, value, ANNOTATION_MAX - size, &item_size);
+		kept = kept_items(parameter, value,
+				  size < ANNOTATION_MAX ? ANNOTATION_MAX - size : 0, &item_size);
 		counts[i] = (uint32_t)kept;
 		if (parameter->type & SONDE_ANNOTATE_ARRAY)
-			cut |= kept < value->number;
+			cut += kept < value->number;
 		else
-			cut |= ((const char *)value->bytes)[kept] != '\0';
+			cut += ((const char *)value->bytes)[kept] != '\0';
 		size += padded(kept * item_size);
 	}
 	if (RT_UNLIKELY(cut))
-		count_cut();
+		count_cut(cut);
 	return size;
 }
 
@@ -493,16 +494,16 @@ annotate(enum unit_kind kind, struct sonde_annotate_site *site,
 #define CODE() ((uint64_t)__builtin_return_address(0))
 
 RT_PUBLIC bool sonde_annotate_begin(struct sonde_annotate_site *site,
-				    const struct sonde_annotate_value *values, const void *object)
+				    const struct sonde_annotate_value *values, uintptr_t object)
 {
 	return annotate(site->kind == SONDE_ANNOTATE_ZONE ? UNIT_ZONE : UNIT_SCOPE, site,
-			site->count ? values : NULL, STACK(), CODE(), (uint64_t)object);
+			site->count ? values : NULL, STACK(), CODE(), object);
 }
 
-RT_PUBLIC void sonde_annotate_end(struct sonde_annotate_site *site, const void *object)
+RT_PUBLIC void sonde_annotate_end(struct sonde_annotate_site *site, uintptr_t object)
 {
 	annotate(site->kind == SONDE_ANNOTATE_ZONE ? UNIT_ZONE_END : UNIT_SCOPE_END, site, NULL,
-		 STACK(), CODE(), (uint64_t)object);
+		 STACK(), CODE(), object);
 }
 
 RT_PUBLIC void sonde_annotate_event(struct sonde_annotate_site *site,

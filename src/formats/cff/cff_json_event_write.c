@@ -118,13 +118,11 @@ static bool is_canonical(enum sonde_argument_type type, uint32_t word)
 	switch (type) {
 	case SONDE_ARGUMENT_BOOL:
 		return word <= 1;
-	case SONDE_ARGUMENT_INT8:
-		return word == (uint32_t)(int8_t)word;
-	case SONDE_ARGUMENT_INT16:
-		return word == (uint32_t)(int16_t)word;
+	case SONDE_ARGUMENT_INT8: /* without its sign, as the existing program writes it */
 	case SONDE_ARGUMENT_UINT8:
 	case SONDE_ARGUMENT_CHAR:
 		return word <= UINT8_MAX;
+	case SONDE_ARGUMENT_INT16:
 	case SONDE_ARGUMENT_UINT16:
 	case SONDE_ARGUMENT_WCHAR:
 		return word <= UINT16_MAX;

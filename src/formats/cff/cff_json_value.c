@@ -116,7 +116,8 @@ static bool read_item(const struct sonde_json_reader *json, enum sonde_argument_
 	if (json->token != SONDE_JSON_NUMBER || !parse_integer(json, &number) ||
 	    number < ranges[type].least || number > ranges[type].most)
 		return false;
-	*bits = (uint32_t)number;
+	/* a negative number does not reach into the bytes that are not its own */
+	*bits = (uint32_t)number & (UINT32_MAX >> (32 - 8 * sonde_argument_type_size(type)));
 	return true;
 }
 

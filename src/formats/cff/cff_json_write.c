@@ -112,7 +112,8 @@ static void put_bytes(struct json_writer *writer, const char *type, const struct
 /* What is known of a header after going through it. */
 struct header_shape {
 	bool is_object, is_empty;
-	bool has_type; /* "file_header", the last "type" of it */
+	bool has_type;	/* "file_header", the last "type" of it */
+	bool is_unread; /* memory failed */
 };
 
 static struct header_shape look_at_header(const char *text, size_t length)
@@ -142,6 +143,7 @@ static struct header_shape look_at_header(const char *text, size_t length)
 		shape.is_object = status >= 0 && sonde_json_next(&json, NULL) >= 0 &&
 				  json.token == SONDE_JSON_END;
 	}
+	shape.is_unread = status == SONDE_NOMEM;
 	sonde_json_reader_release(&json);
 	return shape;
 }
@@ -183,6 +185,10 @@ static void put_header(struct json_writer *writer, const struct cff_part *part)
 	while (length && !text[length - 1])
 		length--;
 	shape = look_at_header(text, length);
+	if (shape.is_unread) {
+		writer->text.failed = true;
+		return;
+	}
 	if (length != part->size || !shape.is_object || shape.is_empty) {
 		lose(writer, "bytes of the file header", "they are not a JSON object with members",
 		     shape.is_object ? part->size - length : part->size);
@@ -379,7 +385,8 @@ static void count_layout(struct json_writer *writer, const struct cff_chunk *chu
 			continue;
 		for (; at % 4 && at < end; at++)
 			padding += writer->image->data[at] != 0;
-		expected = at;
+		if (at > expected)
+			expected = at;
 	}
 	if (end > expected)
 		gaps += end - expected;

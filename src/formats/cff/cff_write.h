@@ -230,10 +230,6 @@ enum sonde_status cff_write_event_type(struct cff_writer *writer, uint32_t event
 /* The first function of a name; SONDE_NONE: there is none, or memory failed. */
 uint32_t cff_write_first_function(struct cff_writer *writer, uint32_t name);
 
-/* The builtin of that name and of arguments that look the same; CFF_USER: there is none. */
-enum cff_builtin cff_write_builtin(const struct sonde_definitions *definitions,
-				   const struct sonde_event_type *type);
-
 /* cff_write_events.c */
 
 /* One event that is more than a plain call or return. */

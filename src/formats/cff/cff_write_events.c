@@ -183,7 +183,7 @@ static void close_calls(struct cff_track_writer *track, uint32_t depth)
 		track->open.count--;
 }
 
-/* wtf.scope#enter names the function that is called: the first one of that name. */
+/* wtf.scope#enter names the function that is called: the first one of that name, or itself. */
 static bool enters_function(const struct written *written, const struct cff_event_plan *plan)
 {
 	const struct sonde_definitions *definitions = written->writer->definitions;
@@ -195,12 +195,17 @@ static bool enters_function(const struct written *written, const struct cff_even
 		.size = written->detail->size,
 	};
 	struct sonde_argument argument;
-	const char *name;
+	const char *name, *wanted = "wtf.scope#enter";
+	size_t length = strlen(wanted);
 
-	if (!function || sonde_arguments_next(&values, &argument, NULL) || argument.is_null)
+	if (!function || sonde_arguments_next(&values, &argument, NULL))
 		return false;
+	if (!argument.is_null && argument.count) {
+		wanted = (const char *)argument.bytes;
+		length = argument.count;
+	}
 	name = sonde_definitions_string(definitions, function->name);
-	return strlen(name) == argument.count && !memcmp(name, argument.bytes, argument.count) &&
+	return strlen(name) == length && !memcmp(name, wanted, length) &&
 	       cff_write_first_function(written->writer, function->name) ==
 		       written->event->function;
 }

@@ -102,32 +102,45 @@ static void put_member(struct cff_writer *writer, struct sonde_json_writer *json
 	sonde_json_raw(json, own ? own : otherwise);
 }
 
+/* The members of an object but "sonde", which is ours. */
+static enum sonde_status copy_members(struct sonde_json_writer *json,
+				      struct sonde_json_reader *reader, struct sonde_buffer *value)
+{
+	enum sonde_status status = sonde_json_next(reader, NULL);
+
+	if (status < 0 || reader->token != SONDE_JSON_OBJECT_BEGIN)
+		return status;
+	while (!(status = sonde_json_next(reader, NULL)) && reader->token == SONDE_JSON_KEY) {
+		bool is_ours = !strcmp(reader->text, "sonde");
+
+		if (!is_ours)
+			sonde_json_key(json, reader->text);
+		sonde_buffer_clear(value);
+		status = sonde_json_copy(reader, value, NULL);
+		if (status < 0 || !sonde_buffer_text(value))
+			return status < 0 ? status : SONDE_NOMEM;
+		if (!is_ours)
+			sonde_json_raw(json, sonde_buffer_text(value));
+	}
+	return status;
+}
+
 /* The source's metadata with ours behind. */
 static void put_metadata(struct cff_writer *writer, struct sonde_json_writer *json)
 {
 	const char *own = own_member(writer, "metadata");
-	struct sonde_json_reader reader;
 	struct sonde_buffer value = { 0 };
-	bool is_object;
+	struct sonde_json_reader reader;
 
 	sonde_json_key(json, "metadata");
 	sonde_json_object_begin(json);
-	sonde_json_reader_init(&reader, own ? own : "0", own ? strlen(own) : 1, NULL, NULL);
-	is_object = !sonde_json_next(&reader, NULL) && reader.token == SONDE_JSON_OBJECT_BEGIN;
-	while (is_object && !sonde_json_next(&reader, NULL) && reader.token == SONDE_JSON_KEY) {
-		bool is_ours = !strcmp(reader.text, "sonde");
-
-		if (!is_ours)
-			sonde_json_key(json, reader.text);
-		sonde_buffer_clear(&value);
-		if (sonde_json_copy(&reader, &value, NULL))
-			break;
-		if (!is_ours && sonde_buffer_text(&value))
-			sonde_json_raw(json, sonde_buffer_text(&value));
+	if (own) {
+		sonde_json_reader_init(&reader, own, strlen(own), NULL, NULL);
+		if (copy_members(json, &reader, &value) == SONDE_NOMEM)
+			json->out->failed = true;
+		sonde_json_reader_release(&reader);
+		sonde_buffer_release(&value);
 	}
-	json->out->failed |= value.failed;
-	sonde_json_reader_release(&reader);
-	sonde_buffer_release(&value);
 	sonde_json_key(json, "sonde");
 	sonde_json_object_begin(json);
 	sonde_json_member_u64(json, "version", 1);

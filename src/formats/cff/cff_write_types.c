@@ -385,19 +385,23 @@ enum sonde_status cff_write_plan(struct cff_writer *writer, uint32_t event_type,
 }
 
 /* The same types in the same order, whatever their names. */
-static bool looks_same(const char *first, const char *second)
+static enum sonde_status compare(const char *first, const char *second, bool *same,
+				 struct sonde_error *err)
 {
 	struct sonde_signature *a = NULL, *b = NULL;
-	bool same = !sonde_signature_parse(first, &a, NULL) &&
-		    !sonde_signature_parse(second, &b, NULL) &&
-		    sonde_signature_count(a) == sonde_signature_count(b);
+	enum sonde_status status = sonde_signature_parse(first, &a, err);
 
-	for (size_t i = 0; same && i < sonde_signature_count(a); i++)
-		same = sonde_signature_at(a, i)->type == sonde_signature_at(b, i)->type &&
-		       sonde_signature_at(a, i)->is_array == sonde_signature_at(b, i)->is_array;
+	*same = false;
+	if (status == SONDE_OK)
+		status = sonde_signature_parse(second, &b, err);
+	if (status == SONDE_OK)
+		*same = sonde_signature_count(a) == sonde_signature_count(b);
+	for (size_t i = 0; *same && i < sonde_signature_count(a); i++)
+		*same = sonde_signature_at(a, i)->type == sonde_signature_at(b, i)->type &&
+			sonde_signature_at(a, i)->is_array == sonde_signature_at(b, i)->is_array;
 	sonde_signature_free(a);
 	sonde_signature_free(b);
-	return same;
+	return status;
 }
 
 /* Those that define things cannot be written as events. */
@@ -406,22 +410,27 @@ static bool is_structure(enum cff_builtin builtin)
 	return builtin == CFF_DEFINE || (builtin >= CFF_ZONE_CREATE && builtin <= CFF_ZONE_SET);
 }
 
-enum cff_builtin cff_write_builtin(const struct sonde_definitions *definitions,
-				   const struct sonde_event_type *type)
+/* The builtin of that name, class and arguments that look the same; CFF_USER: there is none. */
+static enum sonde_status find_builtin(const struct sonde_definitions *definitions,
+				      const struct sonde_event_type *type, enum cff_builtin *found,
+				      struct sonde_error *err)
 {
 	const char *name = sonde_definitions_string(definitions, type->name);
+	enum sonde_status status;
+	uint32_t i = 0;
+	bool same;
 
-	for (uint32_t i = 0; i < CFF_USER; i++) {
-		if (strcmp(name, builtins[i].name) != 0)
-			continue;
-		if (is_structure((enum cff_builtin)i) ||
-		    type->is_scope != (builtins[i].class == CFF_CLASS_SCOPE) ||
-		    !looks_same(sonde_definitions_string(definitions, type->arguments),
-				builtins[i].arguments))
-			break;
-		return (enum cff_builtin)i;
-	}
-	return CFF_USER;
+	*found = CFF_USER;
+	while (i < CFF_USER && strcmp(name, builtins[i].name) != 0)
+		i++;
+	if (i == CFF_USER || is_structure((enum cff_builtin)i) ||
+	    type->is_scope != (builtins[i].class == CFF_CLASS_SCOPE))
+		return SONDE_OK;
+	status = compare(sonde_definitions_string(definitions, type->arguments),
+			 builtins[i].arguments, &same, err);
+	if (same)
+		*found = (enum cff_builtin)i;
+	return status;
 }
 
 /* A type that may stand for one more event type. */
@@ -480,8 +489,7 @@ static enum sonde_status find_event_type(struct cff_writer *writer, uint32_t eve
 	const struct sonde_definitions *definitions = writer->definitions;
 	const struct sonde_event_type *definition =
 		sonde_definitions_event_type(definitions, event_type);
-	enum cff_builtin builtin = is_counter ? CFF_USER :
-						cff_write_builtin(definitions, definition);
+	enum cff_builtin builtin = CFF_USER;
 	struct cff_written_type type = {
 		.flags = definition->flags,
 		.class = definition->is_scope && !is_counter ? CFF_CLASS_SCOPE : CFF_CLASS_INSTANCE,
@@ -489,9 +497,13 @@ static enum sonde_status find_event_type(struct cff_writer *writer, uint32_t eve
 		.function = SONDE_NONE,
 		.event_type = event_type,
 	};
-	enum sonde_status status;
+	enum sonde_status status = SONDE_OK;
 	char *arguments;
 
+	if (!is_counter)
+		status = find_builtin(definitions, definition, &builtin, err);
+	if (status < 0)
+		return status;
 	if (builtin != CFF_USER) {
 		*number = builtin;
 		if (writer->types.all.items[builtin].event_type == SONDE_NONE)

@@ -8,26 +8,30 @@
 #include "base/json.h"
 #include "formats/cff/cff_write.h"
 
-/* An attribute of a track that is a JSON string. False: there is none; *text NULL: it is null. */
-static bool find_text(struct cff_writer *writer, uint32_t track, const char *name,
-		      const char **text)
+enum found { ABSENT, PRESENT, FAILED };
+
+/* An attribute of a track that is a JSON string; *text NULL: it is null. FAILED: no memory. */
+static enum found find_text(struct cff_writer *writer, uint32_t track, const char *name,
+			    const char **text)
 {
 	const char *json = sonde_definitions_find_attribute(writer->definitions, SONDE_OWNER_TRACK,
 							    track, name);
 	struct sonde_json_reader reader;
-	bool found = false;
+	enum sonde_status status;
+	enum found found = ABSENT;
 
 	*text = NULL;
 	if (!json)
-		return false;
+		return ABSENT;
 	sonde_json_reader_init(&reader, json, strlen(json), NULL, NULL);
-	if (!sonde_json_next(&reader, NULL) &&
-	    (reader.token == SONDE_JSON_STRING || reader.token == SONDE_JSON_NULL)) {
-		found = true;
-		if (reader.token == SONDE_JSON_STRING)
-			*text = sonde_arena_copy_text(&writer->zone_texts, reader.text,
-						      reader.length);
-		found = *text || reader.token == SONDE_JSON_NULL;
+	status = sonde_json_next(&reader, NULL);
+	if (status == SONDE_NOMEM) {
+		found = FAILED;
+	} else if (status == SONDE_OK && reader.token == SONDE_JSON_STRING) {
+		*text = sonde_arena_copy_text(&writer->zone_texts, reader.text, reader.length);
+		found = *text ? PRESENT : FAILED;
+	} else if (status == SONDE_OK && reader.token == SONDE_JSON_NULL) {
+		found = PRESENT;
 	}
 	sonde_json_reader_release(&reader);
 	return found;
@@ -96,10 +100,19 @@ static bool make_distinct(struct cff_writer *writer, struct sonde_text_map *take
 	return copy != NULL;
 }
 
+/* Zones that come without a type and a location had none, or empty ones. */
+static const char *type_of(enum sonde_track_kind kind)
+{
+	if (kind == SONDE_TRACK_ZONE)
+		return "";
+	return kind == SONDE_TRACK_GPU_STREAM ? "native_gpu" : "native_script";
+}
+
 static bool name_zone(struct cff_writer *writer, struct sonde_text_map *taken, uint32_t id)
 {
 	const struct sonde_track *track = sonde_definitions_track(writer->definitions, id);
 	struct cff_zone_name *zone = &writer->zones[id];
+	enum found type, location;
 	char space[SONDE_LABEL_SIZE];
 
 	zone->name = sonde_definitions_string(writer->definitions, track->name);
@@ -108,13 +121,17 @@ static bool name_zone(struct cff_writer *writer, struct sonde_text_map *taken, u
 		zone->name =
 			sonde_arena_copy_text(&writer->zone_texts, zone->name, strlen(zone->name));
 	}
-	if (!find_text(writer, id, "zone_type", &zone->type))
-		zone->type = track->kind == SONDE_TRACK_GPU_STREAM ? "native_gpu" : "native_script";
-	if (!find_text(writer, id, "zone_location", &zone->location)) {
-		zone->location = make_location(writer, track);
-		if (!zone->location)
-			return false;
-	}
+	type = find_text(writer, id, "zone_type", &zone->type);
+	location = find_text(writer, id, "zone_location", &zone->location);
+	if (type == FAILED || location == FAILED)
+		return false;
+	if (type == ABSENT)
+		zone->type = type_of(track->kind);
+	if (location == ABSENT)
+		zone->location = track->kind == SONDE_TRACK_ZONE ? "" :
+								   make_location(writer, track);
+	if (location == ABSENT && !zone->location)
+		return false;
 	return zone->name && make_distinct(writer, taken, zone, id);
 }
 

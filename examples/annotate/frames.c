@@ -7,6 +7,7 @@
  *	cc -O2 frames.c $(sonde cflags --annotate) -o frames -lpthread
  *	sonde record ./frames
  */
+#define _GNU_SOURCE /* names of threads */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,6 +92,7 @@ static void *work(void *name)
 {
 	struct tile tile;
 
+	pthread_setname_np(pthread_self(), name);
 	SONDE_MARK("worker starts");
 	while (take(&tile)) {
 		SONDE_SCOPE("job", SONDE_STR_AS("worker", name), SONDE_ARG(tile.job));
@@ -153,7 +155,7 @@ int main(int argc, char **argv)
 		if (pthread_create(&workers[i], NULL, work, names[i]) != 0)
 			return 1;
 	{
-		SONDE_ZONE("frames");
+		SONDE_ZONE("render loop");
 		SONDE_RANGE_BEGIN(1, "all frames");
 		for (int i = 0; i < frames; i++)
 			draw(i, (double)i / frames);

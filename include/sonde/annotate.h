@@ -221,7 +221,10 @@ SONDE_INLINE_ struct sonde_annotate_value sonde_annotate_value_STR(const char *t
 #define SONDE_EACH_7(m, name, a, b, c, d, e, f, g) m a, m b, m c, m d, m e, m f, m g,
 #define SONDE_EACH_8(m, name, a, b, c, d, e, f, g, h) m a, m b, m c, m d, m e, m f, m g, m h,
 
-#define SONDE_PARAMETER_(type, name, value) { name, type }
+#define SONDE_PARAMETER_(type, name, value)                                                        \
+	{                                                                                          \
+		name, type                                                                         \
+	}
 #define SONDE_VALUE_(type, name, value) value
 
 /* The site of one annotation; `id` makes its name. */
@@ -229,16 +232,15 @@ SONDE_INLINE_ struct sonde_annotate_value sonde_annotate_value_STR(const char *t
 	static const struct sonde_annotate_parameter SONDE_JOIN_(sonde_parameters_, id)[] = {      \
 		SONDE_EACH_(SONDE_PARAMETER_, __VA_ARGS__){ NULL, 0 }                              \
 	};                                                                                         \
-	static struct sonde_annotate_site SONDE_JOIN_(sonde_site_, id) = {                         \
-		SONDE_FIRST_(__VA_ARGS__),                                                         \
-		SONDE_JOIN_(sonde_parameters_, id),                                                \
-		__FILE__,                                                                          \
-		__LINE__,                                                                          \
-		kind,                                                                              \
-		SONDE_COUNT_(__VA_ARGS__),                                                         \
-		0,                                                                                 \
-		0                                                                                  \
-	}
+	static struct sonde_annotate_site SONDE_JOIN_(sonde_site_,                                 \
+						      id) = { SONDE_FIRST_(__VA_ARGS__),           \
+							      SONDE_JOIN_(sonde_parameters_, id),  \
+							      __FILE__,                            \
+							      __LINE__,                            \
+							      kind,                                \
+							      SONDE_COUNT_(__VA_ARGS__),           \
+							      0,                                   \
+							      0 }
 
 #ifdef __cplusplus
 
@@ -305,12 +307,13 @@ template <class T> SONDE_INLINE_MEMBER_ sonde_annotate_value array(const T *item
 }
 
 /* Lives as long as the block that a scope or a zone is for. */
-class scope {
-    public:
+class scope
+{
+      public:
 	template <size_t count>
 	SONDE_INLINE_MEMBER_ scope(sonde_annotate_site &site,
 				   const sonde_annotate_value (&values)[count])
-		: begun(nullptr)
+	    : begun(nullptr)
 	{
 		if (SONDE_IS_ON_() && sonde_annotate_begin(&site, values, address()))
 			begun = &site;
@@ -323,7 +326,7 @@ class scope {
 	scope(const scope &) = delete;
 	scope &operator=(const scope &) = delete;
 
-    private:
+      private:
 	SONDE_INLINE_MEMBER_ uintptr_t address() const
 	{
 		return reinterpret_cast<uintptr_t>(this);
@@ -341,7 +344,7 @@ SONDE_INLINE_MEMBER_ void event(sonde_annotate_site &site, uint64_t number,
 
 #undef SONDE_INLINE_MEMBER_
 
-}
+} // namespace sonde_annotate
 
 #define SONDE_SCOPED_(id, kind, ...)                                                               \
 	SONDE_SITE_(id, kind, __VA_ARGS__);                                                        \
@@ -381,8 +384,7 @@ SONDE_INLINE_ void sonde_annotate_scope_end(const struct sonde_annotate_scope *s
 		sonde_annotate_end(scope->begun, (uintptr_t)scope);
 }
 
-#define SONDE_VALUES_(...)                                                                         \
-	SONDE_JOIN_(SONDE_VALUES_, SONDE_SOME_(__VA_ARGS__))(__VA_ARGS__)
+#define SONDE_VALUES_(...) SONDE_JOIN_(SONDE_VALUES_, SONDE_SOME_(__VA_ARGS__))(__VA_ARGS__)
 #define SONDE_SOME_(...) SONDE_TENTH_(__VA_ARGS__, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0)
 #define SONDE_VALUES_0(...) NULL
 #define SONDE_VALUES_1(...)                                                                        \
@@ -396,11 +398,13 @@ SONDE_INLINE_ void sonde_annotate_scope_end(const struct sonde_annotate_scope *s
 	const struct sonde_annotate_scope SONDE_JOIN_(sonde_scope_, id)                            \
 		__attribute__((cleanup(sonde_annotate_scope_end), unused)) =                       \
 			SONDE_IS_ON_() ?                                                           \
-				sonde_annotate_scope_begin(&SONDE_JOIN_(sonde_site_, id),          \
-							   SONDE_VALUES_(__VA_ARGS__),             \
-							   (uintptr_t)&SONDE_JOIN_(sonde_scope_,   \
-										   id)) :          \
-				(struct sonde_annotate_scope){ NULL }
+				sonde_annotate_scope_begin(                                        \
+					&SONDE_JOIN_(sonde_site_, id), SONDE_VALUES_(__VA_ARGS__), \
+					(uintptr_t)&SONDE_JOIN_(sonde_scope_, id)) :               \
+				(struct sonde_annotate_scope)                                      \
+	{                                                                                          \
+		NULL                                                                               \
+	}
 #define SONDE_CALL_(number, ...)                                                                   \
 	sonde_annotate_event(&sonde_site_here, SONDE_VALUES_(__VA_ARGS__), number)
 
@@ -466,8 +470,8 @@ SONDE_INLINE_ struct sonde_annotate_value sonde_annotate_items(const void *items
 #define SONDE_FRAME_BEGIN(number) SONDE_MOMENT_(SONDE_ANNOTATE_FRAME_BEGIN, (uint32_t)(number), "")
 #define SONDE_FRAME_END(number) SONDE_MOMENT_(SONDE_ANNOTATE_FRAME_END, (uint32_t)(number), "")
 #define SONDE_COUNTER(name, value)                                                                 \
-	SONDE_MOMENT_(SONDE_ANNOTATE_COUNTER,                                                      \
-		      sonde_annotate_value_F64((double)(value)).number, name)
+	SONDE_MOMENT_(SONDE_ANNOTATE_COUNTER, sonde_annotate_value_F64((double)(value)).number,    \
+		      name)
 #define SONDE_RESOURCE(name, data, size)                                                           \
 	do {                                                                                       \
 		if (SONDE_IS_ON_()) {                                                              \

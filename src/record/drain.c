@@ -472,6 +472,8 @@ static void count_thread(struct session *session, const struct recorded_thread *
 
 	if (counts->dropped > dropped)
 		dropped = counts->dropped;
+	if (session->memory.control->on_full == ON_FULL_OVERWRITE)
+		dropped += counts->annotations_lost; /* their pieces were overwritten */
 	thread->lanes.items[0]->dropped = dropped;
 	thread->lanes.items[0]->returns_left_out = counts->returns_without_call;
 	thread->lanes.items[0]->returns_made_up = counts->returns_unseen;
@@ -479,7 +481,8 @@ static void count_thread(struct session *session, const struct recorded_thread *
 	session->result->short_calls += counts->short_calls;
 	session->result->deep_calls += counts->deep_calls;
 	session->result->annotations += counts->annotations;
-	session->annotations_lost += counts->annotations_lost;
+	if (session->memory.control->on_full != ON_FULL_OVERWRITE)
+		session->annotations_lost += counts->annotations_lost;
 }
 
 /* Everything that this thread wrote was read. */

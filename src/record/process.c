@@ -144,8 +144,10 @@ static enum sonde_status take_module(struct session *session, struct recorded_pr
 	const struct load_map_module *module = find_module(process, entry->base);
 	enum sonde_status status;
 
-	if (entry->news == MODULE_SITE)
+	if (entry->news == MODULE_SITE) {
+		session->changed = true;
 		return sites_apply(&process->sites, &session->types, entry, err);
+	}
 	if (entry->news == MODULE_UNPATCHED) {
 		if (module)
 			selection_note_unpatched(session, module, entry);

@@ -136,7 +136,7 @@ enum sonde_status calls_zone(struct calls *calls, const struct annotation_site *
 	if (status < 0)
 		return status;
 	zone = sonde_vec_push(&home->zones);
-	if (!zone)
+	if (!zone || !lane)
 		return sonde_fail_nomem(err);
 	*zone = (struct call_zone){
 		.stack = stack,

@@ -166,7 +166,7 @@ static void test_builtins(void **state)
 	struct script script = { 0 };
 
 	(void)state;
-	for (char letter = MARK; letter <= COUNTER; letter++)
+	for (int letter = MARK; letter <= COUNTER; letter++)
 		script_add(&script, UNIT_EVENT, 1, S(100), 5, SITE(letter));
 	script_add(&script, UNIT_EVENT, 2, S(100), 0, SITE(RESOURCE));
 	script_add_arguments(&script, "bytes", 5);

@@ -231,15 +231,15 @@ def npm_rows(loaded, signatures):
 
 def as_npm_shows(rows, flags):
     """What the npm reader does to events: scopes and time stamps are shown by the name they were
-    given, data appended to a scope is moved into the scope."""
+    given, without spaces; data appended to a scope is moved into the scope."""
     stacks, result = {}, []
     for zone, time, name, values in renumber_ranges(rows):
         stack = stacks.setdefault(zone, [])
         shown = [zone, time, name, values]
         if name == ENTER:
-            shown[2:] = [values["name"] or "unnamed.scope", None]
+            shown[2:] = [(values["name"] or "unnamed.scope").replace(" ", ""), None]
         elif name == "wtf.trace#timeStamp":
-            shown[2:] = [values["name"], None]
+            shown[2:] = [values["name"].replace(" ", ""), None]
         elif flags.get(name, 0) & APPEND_SCOPE and stack:
             added = values or {}
             if name == "wtf.scope#appendData":

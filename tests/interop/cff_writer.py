@@ -8,7 +8,7 @@ import struct
 from cff_reader import (BINARY_RESOURCE, CHUNK_HEAD, EMPTY, EVENT_DATA, EVENT_HEAD, EVENTS_PART,
                         FILE_HEADER, HEADER_PART, INSTANCE, MAGIC, NO_TIME, NULL, NUMBERS,
                         PART_HEAD, SCOPE, STRING_RESOURCE, STRINGS_PART, TEXTS, VERSION,
-                        parse_signature)
+                        CffError, parse_signature)
 
 HEADER = {"flags": ["has_high_resolution_times"], "timebase": 0,
           "contextInfo": {"contextType": "script", "uri": "test", "title": "test"},
@@ -94,7 +94,10 @@ class ChunkWriter:
     def define(self, wire, name, arguments="", event_class=INSTANCE, flags=0, time=0):
         self.event(1, time, wire, event_class, flags, name, arguments or None)
         self.writer.wires[name] = wire
-        self.writer.signatures[wire] = parse_signature(arguments)
+        try:
+            self.writer.signatures[wire] = parse_signature(arguments)
+        except CffError:
+            self.writer.signatures[wire] = None  # meant to be wrong: only raw() goes on from here
         return self
 
     def scope(self, wire, name, arguments="", time=0):

@@ -48,23 +48,25 @@ function describe(db) {
 // Looks at the time and the type of every event, as the measurement of ours does.
 function walk(db) {
   let events = 0;
-  let sum = 0;
+  let times = 0;
+  let types = 0;
   for (const zone of db.getZones()) {
     const it = zone.getEventList().begin();
     for (; !it.done(); it.next()) {
-      sum += it.getTime() + it.getTypeId();
+      times += it.getTime();
+      types += it.getTypeId();
       events++;
     }
   }
-  return {events, sum};
+  return {events, times, types};
 }
 
 function figures(db, before) {
-  const {events, sum} = walk(db);
+  const {events, times} = walk(db);
   const used = process.cpuUsage(before);
   return {
     events,
-    sum,
+    ms: times,
     cpu_seconds: (used.user + used.system) / 1e6,
     peak_kb: process.resourceUsage().maxRSS,
   };

@@ -184,6 +184,7 @@ class Trace:
         self.by_name = {"wtf.event#define": self.types[1]}
         self.zone_ids = {}
         self.zone = None
+        self.zone_is_missing = False  # the one set last: an error where an event follows
         self.read()
 
     def read(self):
@@ -256,6 +257,8 @@ class Trace:
             self.carry_out(event)
             self.builtins.append(event)
             return event
+        if self.zone_is_missing:
+            raise CffError("an event in a zone that is not there", offset)
         if self.zone is None:
             self.zone = Zone("", "", "")
             self.zones.append(self.zone)
@@ -275,8 +278,7 @@ class Trace:
             self.create_zone(values)
         elif event.name == "wtf.zone#set":
             self.zone = self.zone_ids.get(values["zoneId"])
-            if self.zone is None:
-                raise CffError(f"zone {values['zoneId']} is not there", event.offset)
+            self.zone_is_missing = self.zone is None
 
     def create_zone(self, values):
         zone = Zone(values["name"], values["type"], values["location"])

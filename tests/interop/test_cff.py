@@ -119,11 +119,12 @@ class Reading(CffCase):
         writer = CffWriter()
         chunk = writer.begin("Z")
         chunk.define(5, "tick", "uint32 n")
-        for number, time in enumerate((10, 2 ** 32 - 5, 2 ** 32 + 7, 2 ** 33 + 1)):
+        times = [10, 2 ** 31, 2 ** 32 - 5, 2 ** 32 + 7, 2 ** 32 + 2 ** 31 + 100, 2 ** 33 + 1]
+        for number, time in enumerate(times):
             chunk.event(5, time, number)
         path = self.written(writer)
         self.assertEqual([line["time_ns"] for line in self.dump(path)],
-                         [10_000, (2 ** 32 - 5) * 1000, (2 ** 32 + 7) * 1000, (2 ** 33 + 1) * 1000])
+                         [time * 1000 for time in times])
 
     def test_garbage_above_small_numbers(self):
         writer = CffWriter()
@@ -172,9 +173,12 @@ class Structure(CffCase):
                          [words[0] for words in wanted])
         for part, words in zip(found, wanted):
             if words[0] == "string_table":
-                strings = json.loads(words[1].partition(" ")[2])
-                # the dump shows what follows the last NUL of a table as one more text
-                self.assertIn(strings, (part["value"], part["value"] + [""]))
+                count, _, strings = words[1].partition(" ")
+                strings = json.loads(strings)
+                # the dump shows what follows the last NUL of a table as one more text, and of
+                # a large table only the start
+                self.assertIn(count, (f"strings={len(part['value']) + more}" for more in (0, 1)))
+                self.assertEqual((part["value"] + [""])[:len(strings)], strings)
             elif words[0] == "string_resource":
                 self.assertEqual(f"chars={len(part['value'])}", words[1])
             elif words[0] == "binary_resource":
@@ -337,9 +341,10 @@ class Json(CffCase):
                 self.assertEqual(self.read_bytes(back), self.read_bytes(path))
             else:
                 self.assertTrue(losses)
-            os.remove(back)
         finally:
             os.remove(made)
+            if os.path.exists(self.path("back.wtf-trace")):
+                os.remove(self.path("back.wtf-trace"))
 
     def test_strict_passes_where_nothing_is_lost(self):
         path = self.written(larger_file())
@@ -368,9 +373,12 @@ class Json(CffCase):
                 target = self.convert(path, style + ".wtf-json", "-t", "cff-json", "--style",
                                       style)
                 with open(target, encoding="utf-8") as file:
-                    fragments = [json.loads(line) for line in file.read().splitlines() if line]
-                self.assertEqual(len(fragments), 1 + len(read_file(path).chunks))
-                for fragment in fragments[1:]:
+                    text = file.read()
+                header, end = json.JSONDecoder().raw_decode(text)
+                self.assertEqual(len(header), 2)
+                fragments = [json.loads(line) for line in text[end:].splitlines() if line]
+                self.assertEqual(len(fragments), len(read_file(path).chunks))
+                for fragment in fragments:
                     self.assertIn("parts" if "spec" in style else "chunks", fragment)
 
     @needs_corpus
@@ -416,9 +424,11 @@ class Writing(CffCase):
         path = self.written(larger_file())
         target = self.convert(path, "cut.wtf-trace", "--track", "0", "-t", "cff")
         found = [bytes(part.data) for chunk in read_file(target).chunks
-                 for part in chunk.resources if not part.data.startswith(b"sondeNS1")]
+                 for part in chunk.resources]
         wanted = [bytes(part.data) for chunk in read_file(path).chunks for part in chunk.resources]
-        self.assertEqual(found, wanted)
+        self.assertEqual([data for data in found if data in wanted], wanted)
+        # what else there is, is sonde's own
+        self.assertTrue(all(b"sonde" in data[:20] for data in found if data not in wanted))
 
     def test_selection_writes_events_anew(self):
         path = self.written(small_file())
@@ -484,9 +494,11 @@ class Legacy(CffCase):
         start = 4 + size + -size % 4
         records = [item for item, in struct.iter_unpack("<i", data[start:])][::step]
         lines = self.dump(path)
-        self.assertEqual([(line["kind"], line["name"]) for line in lines],
+        self.assertEqual([(line["kind"], line["name"]) for line in lines
+                          if line["kind"] in ("call", "return")],
                          [("call" if item > 0 else "return", names[abs(item)])
                           for item in records])
+        return lines
 
     def test_made_calls_file(self):
         header = json.dumps({"version": 1, "context": {"uri": "u", "title": "t"},
@@ -498,7 +510,10 @@ class Legacy(CffCase):
         with open(path, "wb") as file:
             file.write(struct.pack("<I", len(header)) + header + bytes(-len(header) % 4) +
                        struct.pack(f"<{len(records)}i", *records))
-        self.assert_calls(path)
+        lines = self.assert_calls(path)
+        # attributes of calls are theirs, those of returns an event before the return
+        self.assertEqual([line_arguments(line)["time"] for line in lines if line_arguments(line)],
+                         [1, 2, 3, 4, 5, 6])
 
     @needs_corpus
     def test_calls_of_the_corpus(self):
@@ -512,7 +527,7 @@ class Recover(CffCase):
         with open(self.path("cut.wtf-trace"), "wb") as file:
             file.write(data)
         target = self.path("whole.wtf-trace")
-        done = self.run_sonde("recover", self.path("cut.wtf-trace"), "--replace", "-o", target)
+        done = self.run_sonde("recover", self.path("cut.wtf-trace"), "--force", "-o", target)
         if done.returncode == 3:
             return None
         findings, code = self.findings(target)
@@ -583,7 +598,8 @@ class Recover(CffCase):
         self.assertEqual(code, 1)
         for finding in findings:
             self.assertIsNotNone(finding["offset"], finding)
-            self.assertRegex(finding["expected"] + " " + finding["found"], "chunk|part")
+        self.assertTrue(any("chunk" in finding["expected"] + finding["found"]
+                            for finding in findings), findings)
 
     def test_sound_file_stays_as_it_is(self):
         path = self.written(larger_file())

@@ -18,6 +18,7 @@ from cff_writer import (CHUNK_HEAD, CffWriter, chunk_bytes, file_bytes, header_c
 GOOD = small_file().bytes()
 HEADER_END = len(file_bytes(header_chunk(small_file().header)))
 ANYWHERE = ...  # an offset within the file
+NOWHERE = None  # about the file as a whole, or what is said of it
 
 
 # ---- binary ------------------------------------------------------------------------------------
@@ -65,7 +66,7 @@ PAST_END = raw_events(5, 1, 100, signature="uint32[] a")
 BINARY = {
     "cff-version": (file_bytes(header_chunk(), version=9), 8),
     "cff-size": (GOOD + b"x", ANYWHERE),
-    "cff-trailing": (GOOD + bytes(24), len(GOOD)),
+    "cff-trailing": (GOOD + bytes(8), len(GOOD)),
     "cff-chunk-length": (file_bytes(header_chunk(), header_chunk(length=8)), ANYWHERE),
     "cff-chunk-cut": (GOOD[:-20], ANYWHERE),
     "cff-chunk-parts": (file_bytes(header_chunk(), CHUNK_HEAD.pack(2, 2, 36, 0, 0, 1000) +
@@ -75,7 +76,7 @@ BINARY = {
     "cff-part-outside": (file_bytes(header_chunk(), CHUNK_HEAD.pack(2, 2, 36, 0, 0, 1) +
                                     struct.pack("<3I", EVENTS_PART, 0, 400)), ANYWHERE),
     "cff-part-type": (with_parts(lambda parts: parts + [(0x40002, b"abcd")]), ANYWHERE),
-    "cff-part-second": (with_parts(lambda parts: parts + parts[:1]), ANYWHERE),
+    "cff-part-second": (with_parts(lambda parts: parts + parts[1:]), NOWHERE),
     "cff-events-missing": (file_bytes(header_chunk(), chunk_bytes(EVENT_DATA, [])), ANYWHERE),
     "cff-events-form": (file_bytes(header_chunk(), chunk_bytes(
         EVENT_DATA, [(0x20000, b'{"events":[]}')])), ANYWHERE),
@@ -85,12 +86,12 @@ BINARY = {
                         ANYWHERE),
     "cff-times-resource": (trace(lambda chunk: chunk.define(5, "x").event(5, 1).resource(
         b"sondeNS1\0\0\0\0")), ANYWHERE),
-    "cff-header-missing": (file_bytes(*[GOOD[HEADER_END:]]), ANYWHERE),
+    "cff-header-missing": (file_bytes(GOOD[HEADER_END:]), NOWHERE),
     "cff-header-late": (file_bytes(GOOD[HEADER_END:], header_chunk()), ANYWHERE),
     "cff-header-second": (GOOD + header_chunk(), ANYWHERE),
     "cff-header-json": (file_bytes(header_chunk(text='{"timebase":0')), ANYWHERE),
     "cff-header-timebase": (file_bytes(header_chunk({"flags": []})), ANYWHERE),
-    "cff-header-value": (file_bytes(header_chunk({"timebase": "0"})), ANYWHERE),
+    "cff-header-value": (file_bytes(header_chunk({"timebase": "0"})), NOWHERE),
     "cff-event-undefined": (UNDEFINED, end_of(UNDEFINED, 2)),
     "cff-event-past-end": (PAST_END, end_of(PAST_END, 3)),
     "cff-event-zone": (trace(lambda chunk: chunk.define(5, "x").event("wtf.zone#set", 1, 9)
@@ -100,8 +101,8 @@ BINARY = {
     "cff-define": (raw_events(signature="uint64 n"), ANYWHERE),
     "cff-define-others": (trace(lambda chunk: chunk.define(5, "x", "uint32 a")
                                 .define(6, "x", "utf8 b")), ANYWHERE),
-    "cff-builtin": (trace(lambda chunk: chunk.define(5, "wtf.zone#delete", "utf8 name",
-                                                     flags=40)), ANYWHERE),
+    "cff-builtin": (trace(lambda chunk: chunk.define(5, "wtf.flow#branch", "utf8 name",
+                                                     flags=40)), NOWHERE),
     "cff-scope-leave": (trace(lambda chunk: chunk.leave(5)), ANYWHERE),
     "cff-string-ordinal": (raw_events(5, 1, 1000, signature="utf8 s"), ANYWHERE),
     "cff-any-json": (trace(lambda chunk: chunk.define(5, "x", "any v").raw(
@@ -145,7 +146,7 @@ def with_part(part):
 JSON = {
     "cff-json-broken": (document(lambda d: None)[:-40], ANYWHERE),
     "cff-json-version": (document(lambda d: d.update(formatVersion=9)), ANYWHERE),
-    "cff-json-wtf-version": (document(lambda d: d.update(wtfVersion=2 ** 40)), ANYWHERE),
+    "cff-json-wtf-version": (document(lambda d: d.update(wtfVersion=2 ** 41)), ANYWHERE),
     "cff-json-value": (document(lambda d: d["chunks"][1].update(id="one")), ANYWHERE),
     "cff-json-chunk-type": (document(lambda d: d["chunks"].append(
         {"id": 3, "type": "other", "parts": []})), ANYWHERE),
@@ -163,7 +164,8 @@ JSON = {
     "cff-json-argument": (with_events([2, 6, "not a number", "text"]), ANYWHERE),
     "cff-json-argument-name": (with_events([2, 6, {"n": 1, "s": "t", "other": 5}]), ANYWHERE),
 }
-OLD_JSON = json.dumps([{"version": 2}]).encode()
+OLD_JSON = json.dumps([{"type": "wtf.json#header", "format_version": 2, "timebase": 10000},
+                       {"event": 1, "time": 1}]).encode()
 
 
 # ---- the rest ----------------------------------------------------------------------------------
@@ -185,7 +187,7 @@ CALLS = {
     "cff-calls-version": (calls([1, -1], version=2), ANYWHERE),
     "cff-calls-function": (calls([1, 7, -7, -1]), ANYWHERE),
     "cff-calls-record": (calls([1, -1], cut=2), ANYWHERE),
-    "cff-calls-header": (calls([1, -1], modules=5), ANYWHERE),
+    "cff-calls-header": (calls([1, -1]).replace(b'"fns": [1', b'"fns": {1'), ANYWHERE),
 }
 KINDS = ((".wtf-trace", BINARY), (".wtf-json", JSON), (".wtf-json", {
     "cff-json-old": (OLD_JSON, ANYWHERE)}), (".wtf-trace", LEGACY), (".wtf-calls", CALLS))

@@ -131,7 +131,11 @@ struct sonde_run_options {
 	struct sonde_selection_spec selection;
 	unsigned int threads; /* 0: as many as there are processors */
 	struct sonde_loss *loss;
-	bool strict; /* with any loss the run fails with SONDE_LIMIT, and nothing is finished */
+	/*
+	 * With any loss the run fails with SONDE_LIMIT, and nothing is finished. What is lost only
+	 * for other readers of the format does not count.
+	 */
+	bool strict;
 	const struct sonde_progress *progress;
 };
 
@@ -142,6 +146,7 @@ struct sonde_run_result {
 	uint64_t calls_opened;	 /* of those: calls opened again at the start of a piece */
 	uint64_t calls_closed;	 /* and calls closed at its end, by this run */
 	uint64_t details_written;
+	uint64_t blobs_written; /* embedded resources */
 };
 
 /*

@@ -77,13 +77,14 @@ static void unmap_bytes(void *data, size_t size)
 }
 #endif
 
-static enum sonde_status map_descriptor(struct sonde_mapped_file *file, int fd, const char *path,
-					struct sonde_error *err)
+enum sonde_status sonde_mapped_file_of(struct sonde_mapped_file *file, int fd, const char *path,
+				       struct sonde_error *err)
 {
 	struct stat status;
 	size_t size;
 	void *data;
 
+	*file = (struct sonde_mapped_file){ 0 };
 	if (fstat(fd, &status))
 		return sonde_fail_errno(err, path, "cannot be looked at");
 	if (!S_ISREG(status.st_mode)) {
@@ -117,7 +118,7 @@ enum sonde_status sonde_mapped_file_open(struct sonde_mapped_file *file, const c
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return sonde_fail_errno(err, path, "cannot be opened");
-	status = map_descriptor(file, fd, path, err);
+	status = sonde_mapped_file_of(file, fd, path, err);
 	close(fd);
 	return status;
 }

@@ -20,6 +20,9 @@ struct sonde_mapped_file {
 /* Only regular files: a fifo, a device or a folder is refused with a message that says so. */
 enum sonde_status sonde_mapped_file_open(struct sonde_mapped_file *file, const char *path,
 					 struct sonde_error *err);
+/* The same of a descriptor, which may be closed afterwards; `path` is for messages. */
+enum sonde_status sonde_mapped_file_of(struct sonde_mapped_file *file, int fd, const char *path,
+				       struct sonde_error *err);
 void sonde_mapped_file_release(struct sonde_mapped_file *file);
 
 enum sonde_path_kind { SONDE_PATH_ABSENT, SONDE_PATH_FILE, SONDE_PATH_FOLDER, SONDE_PATH_OTHER };
@@ -55,6 +58,11 @@ struct sonde_output {
 
 enum sonde_status sonde_output_open(struct sonde_output *output, const char *path,
 				    struct sonde_error *err);
+/* A file without a name in $TMPDIR or /tmp, or in memory where that cannot be; read by map. */
+enum sonde_status sonde_output_open_unnamed(struct sonde_output *output, struct sonde_error *err);
+/* Flushes, maps what was written, and closes. */
+enum sonde_status sonde_output_map(struct sonde_output *output, struct sonde_mapped_file *file,
+				   struct sonde_error *err);
 enum sonde_status sonde_output_write(struct sonde_output *output, const void *data, size_t size,
 				     struct sonde_error *err);
 /* Overwrites bytes that were written before (a header finalised last). */

@@ -47,6 +47,7 @@ struct sonde_json_reader {
 	char *window;	       /* owned input space where there is a refill */
 	struct sonde_buffer scratch;
 	size_t text_limit;
+	bool borrows;
 	unsigned int open; /* objects and arrays open now */
 	bool is_object[SONDE_JSON_DEPTH];
 	uint8_t state;
@@ -57,6 +58,23 @@ struct sonde_json_reader {
 void sonde_json_reader_init(struct sonde_json_reader *reader, const char *data, size_t size,
 			    sonde_json_refill *refill, void *user);
 void sonde_json_reader_release(struct sonde_json_reader *reader);
+
+/*
+ * For documents in memory with very long strings: a STRING without escapes is borrowed from the
+ * document, then without a NUL behind it and for as long as the document is there, and there is no
+ * limit to the length of one. See sonde_json_is_borrowed().
+ */
+void sonde_json_reader_borrow(struct sonde_json_reader *reader);
+bool sonde_json_is_borrowed(const struct sonde_json_reader *reader);
+
+/* The place behind the present token. */
+static inline uint64_t sonde_json_position(const struct sonde_json_reader *reader)
+{
+	return reader->input_offset + reader->input_position;
+}
+
+/* Starts anew with the value at `offset` of a document in memory, whatever was before. */
+void sonde_json_seek(struct sonde_json_reader *reader, uint64_t offset);
 
 /*
  * The next token into reader->token. Strictly RFC 8259, UTF-8 checked: SONDE_CORRUPT with the

@@ -52,6 +52,30 @@ void sonde_json_reader_release(struct sonde_json_reader *reader)
 	sonde_buffer_release(&reader->scratch);
 }
 
+void sonde_json_reader_borrow(struct sonde_json_reader *reader)
+{
+	if (reader->refill || reader->window)
+		return;
+	reader->borrows = true;
+	reader->text_limit = SIZE_MAX / 2; /* the document is longer than any text in it */
+}
+
+bool sonde_json_is_borrowed(const struct sonde_json_reader *reader)
+{
+	return reader->borrows && reader->text >= reader->input &&
+	       reader->text < reader->input + reader->input_size;
+}
+
+void sonde_json_seek(struct sonde_json_reader *reader, uint64_t offset)
+{
+	if (reader->refill || reader->window)
+		return;
+	reader->input_position = offset < reader->input_size ? offset : reader->input_size;
+	reader->open = 0;
+	reader->state = STATE_VALUE;
+	reader->error.status = SONDE_OK;
+}
+
 static uint64_t here(const struct sonde_json_reader *reader)
 {
 	return reader->input_offset + reader->input_position;
@@ -254,33 +278,65 @@ static enum sonde_status read_cut_character(struct sonde_json_reader *reader)
 	return put(reader, space, length);
 }
 
-/*
- * Takes as many plain characters as there are in the window. What comes next then is a special
- * byte, or a character that is cut or not UTF-8.
- */
-static enum sonde_status read_run(struct sonde_json_reader *reader)
+/* Whether one of 8 bytes ends a run of plain characters. */
+static inline bool any_ends_run(const char *p)
 {
-	const char *start = reader->input + reader->input_position, *p = start;
-	const char *end = reader->input + reader->input_size;
+	const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
+	uint64_t bytes, quotes, backslashes;
 
+	memcpy(&bytes, p, sizeof(bytes));
+	quotes = bytes ^ (ones * '"');
+	backslashes = bytes ^ (ones * '\\');
+	/* a byte below n leaves its top bit set where n is taken from it */
+	return (((bytes - ones * 0x20) | (quotes - ones) | (backslashes - ones) | bytes) & tops) !=
+	       0;
+}
+
+/*
+ * The end of the plain characters from `p` on. What comes next then is a special byte, or a
+ * character that is cut or not UTF-8.
+ */
+static const char *find_run_end(const char *p, const char *end)
+{
 	for (;;) {
 		size_t length;
 
-		while (end - p >= 4 && !ends_run[(unsigned char)p[0]] &&
-		       !ends_run[(unsigned char)p[1]] && !ends_run[(unsigned char)p[2]] &&
-		       !ends_run[(unsigned char)p[3]])
-			p += 4;
+		while (end - p >= 8 && !any_ends_run(p))
+			p += 8;
 		while (p < end && !ends_run[(unsigned char)*p])
 			p++;
 		if (p == end || (unsigned char)*p < 0x80)
-			break;
+			return p;
 		length = sonde_utf8_length(p, (size_t)(end - p));
 		if (!length)
-			break;
+			return p;
 		p += length;
 	}
-	reader->input_position += (size_t)(p - start);
-	return put(reader, start, (size_t)(p - start));
+}
+
+/* Takes as many plain characters as there are in the window. */
+static enum sonde_status read_run(struct sonde_json_reader *reader)
+{
+	const char *start = reader->input + reader->input_position;
+	const char *end = find_run_end(start, reader->input + reader->input_size);
+
+	reader->input_position += (size_t)(end - start);
+	return put(reader, start, (size_t)(end - start));
+}
+
+/* A string without escapes as it stands in the document; its opening quote was taken. */
+static bool borrow_string(struct sonde_json_reader *reader)
+{
+	const char *start = reader->input + reader->input_position;
+	const char *end = reader->input + reader->input_size, *quote = find_run_end(start, end);
+
+	if (quote == end || *quote != '"')
+		return false;
+	reader->input_position += (size_t)(quote - start) + 1;
+	reader->token = SONDE_JSON_STRING;
+	reader->text = start;
+	reader->length = (size_t)(quote - start);
+	return true;
 }
 
 /* A string from its opening quote, which comes next, to its closing one. */
@@ -289,6 +345,8 @@ static enum sonde_status read_string(struct sonde_json_reader *reader, enum sond
 	enum sonde_status status = SONDE_OK;
 
 	reader->input_position++;
+	if (reader->borrows && token == SONDE_JSON_STRING && borrow_string(reader))
+		return SONDE_OK;
 	sonde_buffer_clear(&reader->scratch);
 	while (status >= 0) {
 		if (!fill(reader))
@@ -553,109 +611,4 @@ enum sonde_status sonde_json_next(struct sonde_json_reader *reader, struct sonde
 	if (status < 0 && err)
 		*err = reader->error;
 	return status;
-}
-
-static bool opens(const struct sonde_json_reader *reader)
-{
-	return reader->token == SONDE_JSON_OBJECT_BEGIN || reader->token == SONDE_JSON_ARRAY_BEGIN;
-}
-
-enum sonde_status sonde_json_skip(struct sonde_json_reader *reader, struct sonde_error *err)
-{
-	enum sonde_status status;
-	unsigned int depth;
-
-	if (reader->token == SONDE_JSON_KEY) {
-		status = sonde_json_next(reader, err);
-		if (status < 0)
-			return status;
-	}
-	if (!opens(reader))
-		return SONDE_OK;
-	depth = reader->depth;
-	do {
-		status = sonde_json_next(reader, err);
-		if (status < 0)
-			return status;
-	} while (reader->depth > depth);
-	return SONDE_OK;
-}
-
-static void write_token(struct sonde_json_writer *writer, const struct sonde_json_reader *reader)
-{
-	switch (reader->token) {
-	case SONDE_JSON_OBJECT_BEGIN:
-		sonde_json_object_begin(writer);
-		break;
-	case SONDE_JSON_OBJECT_END:
-		sonde_json_object_end(writer);
-		break;
-	case SONDE_JSON_ARRAY_BEGIN:
-		sonde_json_array_begin(writer);
-		break;
-	case SONDE_JSON_ARRAY_END:
-		sonde_json_array_end(writer);
-		break;
-	case SONDE_JSON_KEY:
-		sonde_json_key(writer, reader->text);
-		break;
-	case SONDE_JSON_STRING:
-		sonde_json_string_sized(writer, reader->text, reader->length);
-		break;
-	case SONDE_JSON_NUMBER:
-		sonde_json_raw(writer, reader->text);
-		break;
-	case SONDE_JSON_TRUE:
-	case SONDE_JSON_FALSE:
-		sonde_json_bool(writer, reader->token == SONDE_JSON_TRUE);
-		break;
-	case SONDE_JSON_NULL:
-		sonde_json_null(writer);
-		break;
-	case SONDE_JSON_END:
-		break;
-	}
-}
-
-enum sonde_status sonde_json_copy(struct sonde_json_reader *reader, struct sonde_buffer *out,
-				  struct sonde_error *err)
-{
-	enum sonde_status status = sonde_json_next(reader, err);
-	struct sonde_json_writer writer;
-	unsigned int depth;
-
-	if (status < 0)
-		return status;
-	if (reader->token == SONDE_JSON_END || reader->token == SONDE_JSON_KEY ||
-	    reader->token == SONDE_JSON_OBJECT_END || reader->token == SONDE_JSON_ARRAY_END)
-		return SONDE_OK;
-	depth = reader->depth;
-	sonde_json_writer_init(&writer, out, false);
-	write_token(&writer, reader);
-	if (opens(reader)) {
-		do {
-			status = sonde_json_next(reader, err);
-			if (status < 0)
-				return status;
-			write_token(&writer, reader);
-		} while (reader->depth > depth && !out->failed);
-	}
-	return out->failed ? sonde_fail_nomem(err) : SONDE_OK;
-}
-
-bool sonde_json_u64(const struct sonde_json_reader *reader, uint64_t *value)
-{
-	uint64_t result = 0;
-
-	if (reader->token != SONDE_JSON_NUMBER || !reader->length)
-		return false;
-	for (size_t i = 0; i < reader->length; i++) {
-		unsigned int digit = (unsigned int)(unsigned char)reader->text[i] - '0';
-
-		if (digit > 9 || __builtin_mul_overflow(result, 10, &result) ||
-		    __builtin_add_overflow(result, digit, &result))
-			return false;
-	}
-	*value = result;
-	return true;
 }

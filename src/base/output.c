@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,29 +12,45 @@
 
 #define BUFFER_SIZE ((size_t)1 << 20)
 
+/* Everything but the descriptor, which it takes over. */
+static enum sonde_status start(struct sonde_output *output, int fd, const char *path,
+			       struct sonde_error *err)
+{
+	*output = (struct sonde_output){ .fd = fd };
+	output->path = strdup(path);
+	output->data = malloc(BUFFER_SIZE);
+	if (output->path && output->data)
+		return SONDE_OK;
+	sonde_output_release(output);
+	return sonde_fail_nomem(err);
+}
+
 enum sonde_status sonde_output_open(struct sonde_output *output, const char *path,
 				    struct sonde_error *err)
 {
-	size_t path_size = strlen(path) + 1;
-	enum sonde_status status;
+	enum sonde_status status = start(output, -1, path, err);
 
-	*output = (struct sonde_output){ .fd = -1 };
-	output->path = malloc(path_size);
-	output->data = malloc(BUFFER_SIZE);
-	if (!output->path || !output->data) {
-		status = sonde_fail_nomem(err);
-		goto fail;
-	}
-	memcpy(output->path, path, path_size);
+	if (status < 0)
+		return status;
 	output->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (output->fd < 0) {
 		status = sonde_fail_errno(err, path, "cannot be opened for writing");
-		goto fail;
+		sonde_output_release(output);
 	}
-	return SONDE_OK;
-fail:
-	sonde_output_release(output);
 	return status;
+}
+
+enum sonde_status sonde_output_open_unnamed(struct sonde_output *output, struct sonde_error *err)
+{
+	const char *folder = getenv("TMPDIR");
+	int fd = open(folder && *folder ? folder : "/tmp", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+
+	*output = (struct sonde_output){ .fd = -1 };
+	if (fd < 0)
+		fd = memfd_create("sonde", MFD_CLOEXEC);
+	if (fd < 0)
+		return sonde_fail_errno(err, "/tmp", "a temporary file cannot be made");
+	return start(output, fd, "a temporary file", err);
 }
 
 void sonde_output_release(struct sonde_output *output)
@@ -131,6 +148,18 @@ enum sonde_status sonde_output_patch(struct sonde_output *output, uint64_t offse
 	}
 	status = flush(output, err);
 	return status < 0 ? status : write_at(output, offset, data, size, err);
+}
+
+enum sonde_status sonde_output_map(struct sonde_output *output, struct sonde_mapped_file *file,
+				   struct sonde_error *err)
+{
+	enum sonde_status status = output->failed ? refuse_failed(output, err) : flush(output, err);
+
+	*file = (struct sonde_mapped_file){ 0 };
+	if (status >= 0)
+		status = sonde_mapped_file_of(file, output->fd, output->path, err);
+	sonde_output_release(output);
+	return status;
 }
 
 enum sonde_status sonde_output_close(struct sonde_output *output, struct sonde_error *err)

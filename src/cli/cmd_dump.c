@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `sonde dump`: the events of a recording, ordered by time over all tracks. */
+#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/commands.h"
 #include "cli/dump.h"
@@ -16,6 +18,7 @@ struct dump_options {
 	struct cli_filter filter;
 	uint64_t limit;
 	uint64_t offset;
+	uint64_t resource; /* UINT64_MAX: events */
 	unsigned int time; /* enum dump_time */
 	bool json;
 	bool csv;
@@ -61,6 +64,12 @@ static const struct cli_option dump_own_options[] = {
 	  .kind = CLI_NUMBER,
 	  .help = "pass over the first N events that would be printed",
 	  .offset = offsetof(struct dump_options, offset) },
+	{ .name = "resource",
+	  .argument = "N",
+	  .kind = CLI_NUMBER,
+	  .help = "write the bytes of an embedded resource instead of events; 'sonde info -v' "
+		  "numbers them",
+	  .offset = offsetof(struct dump_options, resource) },
 	{ 0 },
 };
 
@@ -170,6 +179,7 @@ static void init_dump(struct dump_run *run, struct cli *cli)
 			    .encode = encode,
 			    .lookup = run->output == &dump_text ? track_label :
 								  sonde_definitions_track_label },
+		.signatures = { .definitions = definitions },
 	};
 	sonde_recording_time_range(run->recording, &run->dump.start_ns, &run->dump.end_ns);
 	if (run->output == &dump_text)
@@ -199,20 +209,47 @@ static enum sonde_status open_cursor(struct dump_run *run, struct sonde_error *e
 	return status;
 }
 
+/* What a detail is shown as: arguments always, anything else where it was asked for. */
+static void take_detail(struct dump_run *run, const struct sonde_detail *detail,
+			struct dump_extras *extras, struct sonde_error *err)
+{
+	if (detail->kind != SONDE_DETAIL_ARGUMENTS) {
+		extras->detail = run->dump.with_details ? detail : NULL;
+		return;
+	}
+	extras->signature = signatures_get(&run->dump.signatures, detail->event_type, err);
+	if (extras->signature)
+		extras->arguments = detail;
+	else
+		extras->fault = err->message;
+}
+
 static void put_event_with_detail(struct dump_run *run, const struct sonde_event *event)
 {
+	struct dump_extras extras = { 0 };
 	struct sonde_detail detail;
 	struct sonde_error err = { 0 };
 	enum sonde_status status = sonde_merged_cursor_detail(run->cursor, event, &detail, &err);
 
-	run->output->event(&run->dump, event, status == SONDE_OK ? &detail : NULL,
-			   status < 0 ? err.message : NULL);
+	if (status == SONDE_OK)
+		take_detail(run, &detail, &extras, &err);
+	else if (status < 0)
+		extras.fault = err.message;
+	run->output->event(&run->dump, event, &extras);
+}
+
+/* Without event types there are no arguments, and details are left alone unless wanted. */
+static bool looks_at_details(const struct dump_run *run)
+{
+	return run->dump.with_details || sonde_definitions_event_type_count(run->dump.definitions);
 }
 
 /* False when nothing more is to be printed. */
 static bool put_batch(struct dump_run *run, const struct sonde_batch *batch)
 {
+	static const struct dump_extras none;
 	uint64_t to_ns = run->selected.spec.to_ns;
+	bool with_details = looks_at_details(run);
 	size_t i = 0;
 
 	if (!run->selection) {
@@ -230,10 +267,10 @@ static bool put_batch(struct dump_run *run, const struct sonde_batch *batch)
 			run->to_skip--;
 			continue;
 		}
-		if (run->dump.with_details)
+		if (with_details && sonde_event_has_detail(event))
 			put_event_with_detail(run, event);
 		else
-			run->output->event(&run->dump, event, NULL, NULL);
+			run->output->event(&run->dump, event, &none);
 		run->printed++;
 		if (!--run->left || !cli_flush_when_full(run->dump.cli))
 			return false;
@@ -252,7 +289,8 @@ static enum sonde_status put_events(struct dump_run *run, struct sonde_error *er
 	       (status = sonde_merged_cursor_next(run->cursor, &batch, err)) == SONDE_OK)
 		if (!put_batch(run, &batch))
 			break;
-	if (run->dump.functions.failed || run->dump.types.failed || run->dump.tracks.failed)
+	if (run->dump.functions.failed || run->dump.types.failed || run->dump.tracks.failed ||
+	    run->dump.scratch.failed)
 		status = sonde_fail_nomem(err);
 	return status == SONDE_END ? SONDE_OK : status;
 }
@@ -288,6 +326,58 @@ static int dump_recording(struct cli *cli, struct dump_run *run)
 	return code;
 }
 
+/* Lines of a text that came from outside, made harmless; a NUL ends a line. */
+static void put_text_resource(struct cli *cli, struct sonde_buffer *line,
+			      const struct sonde_blob *blob)
+{
+	const char *text = (const char *)blob->bytes, *end = text + blob->size;
+
+	while (text < end) {
+		const char *stop = memchr(text, '\n', (size_t)(end - text));
+		size_t length = (size_t)((stop ? stop : end) - text);
+
+		sonde_buffer_clear(line);
+		sonde_buffer_put(line, text, length);
+		if (!sonde_buffer_text(line))
+			return;
+		cli_put_escaped(&cli->out, line->data);
+		sonde_buffer_put_char(&cli->out, '\n');
+		text += length + 1;
+	}
+}
+
+/* The bytes as they are, for a file or a pipe; on a terminal only what is text. */
+static int put_resource(struct cli *cli, struct dump_run *run)
+{
+	uint64_t number = run->options->resource;
+	struct sonde_error err = { 0 };
+	struct sonde_blob blob;
+	size_t at;
+
+	if (number >= sonde_recording_blob_count(run->recording)) {
+		cli_error(cli, "%s: there is no resource %" PRIu64, cli->operands[0], number);
+		cli_hint(cli, "'sonde info -v' lists what is embedded");
+		return CLI_FAILED;
+	}
+	if (sonde_recording_blob(run->recording, (uint32_t)number, &blob, &err))
+		return cli_fail(cli, &err);
+	if (cli->out_is_terminal && blob.is_text) {
+		put_text_resource(cli, &run->dump.scratch, &blob);
+		return run->dump.scratch.failed ? cli_fail_nomem(cli) : CLI_OK;
+	}
+	if (cli->out_is_terminal) {
+		cli_error(cli, "resource %" PRIu64 " is not text, and this is a terminal", number);
+		cli_hint(cli, "write it to a file: sonde dump ... > FILE");
+		return CLI_FAILED;
+	}
+	for (at = 0; at < blob.size && !cli->out_failed; at += CLI_FLUSH_SIZE) {
+		sonde_buffer_put(&cli->out, blob.bytes + at,
+				 blob.size - at < CLI_FLUSH_SIZE ? blob.size - at : CLI_FLUSH_SIZE);
+		cli_flush_when_full(cli);
+	}
+	return CLI_OK;
+}
+
 static void release_run(struct dump_run *run)
 {
 	sonde_merged_cursor_free(run->cursor);
@@ -296,6 +386,8 @@ static void release_run(struct dump_run *run)
 	names_release(&run->dump.functions);
 	names_release(&run->dump.types);
 	names_release(&run->dump.tracks);
+	signatures_release(&run->dump.signatures);
+	sonde_buffer_release(&run->dump.scratch);
 	sonde_recording_close(run->recording);
 }
 
@@ -311,7 +403,8 @@ static int run(struct cli *cli, const void *options)
 	if (code != CLI_OK)
 		return code;
 	cli_warn_of_faults(cli, run.recording);
-	code = dump_recording(cli, &run);
+	code = run.options->resource == UINT64_MAX ? dump_recording(cli, &run) :
+						     put_resource(cli, &run);
 	release_run(&run);
 	return code;
 }
@@ -329,7 +422,9 @@ const struct cli_command cmd_dump = {
 		"  !! name   it was left by an exception\n"
 		"\n"
 		"Tracks of the same name have their id behind it, as --track takes it. Other kinds "
-		"are written out. Events that 'sonde cut' made to open or close a call "
+		"are written out. Arguments follow the name, (n=7, s=\"outer\"), with values as in "
+		"JSON; on a terminal they are cut to its width. Flows and ranges end with their "
+		"number. Events that 'sonde cut' made to open or close a call "
 		"are marked (synthetic). Control characters in names are shown escaped.",
 	.section = CLI_SECTION_LOOK,
 	.operands = { .name = "RECORDING", .kind = CLI_OPERAND_PATH, .at_least = 1, .at_most = 1 },
@@ -356,6 +451,6 @@ const struct cli_command cmd_dump = {
 			{ 0 },
 		},
 	.options_size = sizeof(struct dump_options),
-	.defaults = &(const struct dump_options){ .limit = UINT64_MAX },
+	.defaults = &(const struct dump_options){ .limit = UINT64_MAX, .resource = UINT64_MAX },
 	.run = run,
 };

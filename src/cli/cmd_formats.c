@@ -57,6 +57,19 @@ static void put_lanes_json(struct sonde_json_writer *json, const char *key, unsi
 	sonde_json_array_end(json);
 }
 
+static void put_styles_json(struct sonde_json_writer *json, const struct sonde_format_style *style)
+{
+	sonde_json_key(json, "styles");
+	sonde_json_array_begin(json);
+	for (; style && style->word; style++) {
+		sonde_json_object_begin_inline(json);
+		sonde_json_member_string(json, "word", style->word);
+		sonde_json_member_string(json, "help", style->help);
+		sonde_json_object_end(json);
+	}
+	sonde_json_array_end(json);
+}
+
 static void put_json(struct cli *cli)
 {
 	struct sonde_json_writer json;
@@ -71,10 +84,13 @@ static void put_json(struct cli *cli)
 		sonde_json_member_string(&json, "name", format->name);
 		sonde_json_member_string(&json, "title", format->title);
 		sonde_json_member_string(&json, "shape", format->shape);
+		if (format->suffix)
+			sonde_json_member_string(&json, "suffix", format->suffix);
 		put_lanes_json(&json, "reads", format->lanes_read);
 		put_lanes_json(&json, "writes", format->lanes_written);
 		sonde_json_member_bool(&json, "checks", format->can_check);
 		sonde_json_member_bool(&json, "recovers", format->can_recover);
+		put_styles_json(&json, format->styles);
 		sonde_json_object_end(&json);
 	}
 	sonde_json_array_end(&json);
@@ -115,8 +131,8 @@ static void put_table(struct cli *cli)
 {
 	static const struct cli_column columns[] = {
 		{ .title = "NAME" },  { .title = "TITLE", .shrinks = true },
-		{ .title = "SHAPE" }, { .title = "CAN" },
-		{ .title = "HOLDS" },
+		{ .title = "SHAPE" }, { .title = "SUFFIX" },
+		{ .title = "CAN" },   { .title = "HOLDS" },
 	};
 	struct cli_table table = { .columns = columns,
 				   .column_count = sizeof(columns) / sizeof(columns[0]) };
@@ -128,6 +144,7 @@ static void put_table(struct cli *cli)
 		put_text_cell(&table, format->name);
 		put_text_cell(&table, format->title);
 		put_text_cell(&table, format->shape);
+		put_text_cell(&table, format->suffix ? format->suffix : "");
 		put_abilities(&table.text, format);
 		cli_table_end_cell(&table);
 		put_lanes(&table.text, format->lanes_read | format->lanes_written);
@@ -137,14 +154,45 @@ static void put_table(struct cli *cli)
 	cli_table_release(&table);
 }
 
+/* The words of --style, where a format has any. */
+static void put_styles(struct cli *cli)
+{
+	static const struct cli_column columns[] = {
+		{ .title = "FORMAT" },
+		{ .title = "STYLE" },
+		{ .title = "HOW IT IS WRITTEN", .shrinks = true },
+	};
+	struct cli_table table = { .columns = columns,
+				   .column_count = sizeof(columns) / sizeof(columns[0]) };
+	size_t i;
+
+	for (i = 0; i < sonde_format_count(); i++) {
+		const struct sonde_format_info *format = sonde_format_info(sonde_format_at(i));
+		const struct sonde_format_style *style = format->styles;
+
+		for (; style && style->word; style++) {
+			put_text_cell(&table, format->name);
+			put_text_cell(&table, style->word);
+			put_text_cell(&table, style->help);
+		}
+	}
+	if (table.ends.count) {
+		sonde_buffer_put_char(&cli->out, '\n');
+		cli_table_put(cli, &table, 0);
+	}
+	cli_table_release(&table);
+}
+
 static int run(struct cli *cli, const void *options)
 {
 	const struct formats_options *formats = options;
 
-	if (formats->json)
+	if (formats->json) {
 		put_json(cli);
-	else
-		put_table(cli);
+		return CLI_OK;
+	}
+	put_table(cli);
+	put_styles(cli);
 	return CLI_OK;
 }
 
@@ -154,7 +202,8 @@ const struct cli_command cmd_formats = {
 	.usage = "sonde formats [OPTIONS]",
 	.description = "Lists every format with its name (as --format and --to-format take it), "
 		       "whether it is a file or a folder, what can be done with it, and the kinds "
-		       "of data that it holds.",
+		       "of data that it holds. Formats that can be written in several ways have "
+		       "words for them, which --style takes.",
 	.section = CLI_SECTION_LOOK,
 	.options =
 		(const struct cli_option_group[]){

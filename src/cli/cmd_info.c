@@ -67,8 +67,8 @@ const struct cli_command cmd_info = {
 		"Shows the format of each recording, whether it is finished or damaged, its "
 		"processes, clock and time span, its tracks, and how much of everything there is. "
 		"Takes the same time for a large recording as for a small one. With --verbose "
-		"every track and module is listed, and everything else that the recording says "
-		"about itself.",
+		"every track, module, type of event and embedded resource is listed, and everything "
+		"else that the recording says about itself.",
 	.section = CLI_SECTION_LOOK,
 	.operands = { .name = "RECORDING",
 		      .kind = CLI_OPERAND_PATH,

@@ -10,6 +10,7 @@
 
 #include "cli/cli.h"
 #include "cli/names.h"
+#include "cli/signatures.h"
 
 enum dump_time { DUMP_TIME_RELATIVE, DUMP_TIME_ABSOLUTE, DUMP_TIME_HUMAN };
 
@@ -23,21 +24,29 @@ struct dump {
 	uint64_t start_ns;
 	uint64_t end_ns;
 	unsigned int time_width; /* text: digits before the point */
+	unsigned int line_width; /* text: columns of the terminal; 0: any */
 	struct names functions;
 	struct names types;
 	struct names tracks;
+	struct signatures signatures;
+	struct sonde_buffer scratch;
+};
+
+/* What comes with an event. Each is NULL where there is nothing, or nothing is wanted. */
+struct dump_extras {
+	const struct sonde_detail *detail;	 /* never arguments */
+	const struct sonde_detail *arguments;	 /* and what they follow: */
+	const struct sonde_signature *signature; /* not NULL with arguments */
+	const char *fault;			 /* why it cannot be read */
 };
 
 struct dump_output {
 	name_encoder *encode;
 	/* Before the first event; may be NULL. */
 	void (*begin)(struct dump *dump);
-	/*
-	 * One event. `detail` is NULL where it has none, or none is wanted; `fault` says why one
-	 * cannot be read, or is NULL.
-	 */
+	/* One event, with what comes with it. */
 	void (*event)(struct dump *dump, const struct sonde_event *event,
-		      const struct sonde_detail *detail, const char *fault);
+		      const struct dump_extras *extras);
 };
 
 extern const struct dump_output dump_text;

@@ -25,7 +25,7 @@ static void put_field(struct sonde_buffer *out, const char *text)
 static void begin(struct dump *dump)
 {
 	sonde_buffer_put_text(dump->out, "time_ns,relative_ns,track,track_name,kind,name,depth,"
-					 "synthetic,value");
+					 "synthetic,value,arguments");
 	if (dump->with_details)
 		sonde_buffer_put_text(dump->out, ",detail_type,detail_flags,registers,stack,bytes");
 	sonde_buffer_put_text(dump->out, "\r\n");
@@ -56,7 +56,23 @@ static void put_detail(struct sonde_buffer *out, const struct sonde_detail *deta
 	dump_put_hex_bytes(out, detail->bytes, detail->size);
 }
 
-/* The value of a counter, the number of a flow, the format's own kind of an unknown one. */
+/* Arguments as JSON; what cannot be read of them is left out. */
+static void put_arguments(struct dump *dump, const struct dump_extras *extras)
+{
+	struct sonde_json_writer json;
+
+	sonde_buffer_put_char(dump->out, ',');
+	if (!extras->arguments)
+		return;
+	sonde_buffer_clear(&dump->scratch);
+	sonde_json_writer_init(&json, &dump->scratch, false);
+	sonde_arguments_put_json(&json, extras->signature, extras->arguments->bytes,
+				 extras->arguments->size, NULL);
+	if (sonde_buffer_text(&dump->scratch))
+		dump->types.encode(dump->out, dump->scratch.data);
+}
+
+/* The value of a counter, the number of a flow or range, the format's own kind of an unknown one. */
 static void put_value(struct sonde_buffer *out, const struct sonde_event *event)
 {
 	if (event->kind == SONDE_EVENT_COUNTER)
@@ -66,14 +82,14 @@ static void put_value(struct sonde_buffer *out, const struct sonde_event *event)
 }
 
 static void put_event(struct dump *dump, const struct sonde_event *event,
-		      const struct sonde_detail *detail, const char *fault)
+		      const struct dump_extras *extras)
 {
 	struct sonde_buffer *out = dump->out;
 	const struct name *track = names_get(&dump->tracks, event->track);
 	const struct name *name = dump_event_name(dump, event);
 	bool is_early = event->time_ns < dump->start_ns;
 
-	(void)fault; /* the fields stay empty */
+	/* Of a fault nothing is said: the fields stay empty. */
 	sonde_buffer_put_u64(out, event->time_ns);
 	sonde_buffer_put(out, ",-", is_early ? 2 : 1);
 	sonde_buffer_put_u64(out, is_early ? dump->start_ns - event->time_ns :
@@ -90,8 +106,9 @@ static void put_event(struct dump *dump, const struct sonde_event *event,
 	sonde_buffer_put_u64(out, event->depth);
 	sonde_buffer_put(out, event->flags & SONDE_EVENT_SYNTHETIC ? ",1," : ",0,", 3);
 	put_value(out, event);
+	put_arguments(dump, extras);
 	if (dump->with_details)
-		put_detail(out, detail);
+		put_detail(out, extras->detail);
 	sonde_buffer_put(out, "\r\n", 2);
 }
 

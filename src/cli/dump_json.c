@@ -83,6 +83,10 @@ static void put_extra(struct sonde_buffer *out, const struct sonde_event *event)
 	case SONDE_EVENT_FLOW_END:
 		put_number(out, ",\"flow\":", event->extra);
 		break;
+	case SONDE_EVENT_RANGE_BEGIN:
+	case SONDE_EVENT_RANGE_END:
+		put_number(out, ",\"range\":", event->extra);
+		break;
 	case SONDE_EVENT_OTHER:
 		put_number(out, ",\"format_kind\":", event->extra);
 		break;
@@ -93,8 +97,26 @@ static void put_extra(struct sonde_buffer *out, const struct sonde_event *event)
 		sonde_buffer_put_text(out, ",\"synthetic\":true");
 }
 
+static void put_fault(struct sonde_buffer *out, const char *fault)
+{
+	sonde_buffer_put_text(out, ",\"detail_fault\":");
+	put_json_string(out, fault);
+}
+
+static void put_arguments(struct sonde_buffer *out, const struct dump_extras *extras)
+{
+	struct sonde_json_writer json;
+	struct sonde_error err = { 0 };
+
+	sonde_buffer_put_text(out, ",\"arguments\":");
+	sonde_json_writer_init(&json, out, false);
+	if (sonde_arguments_put_json(&json, extras->signature, extras->arguments->bytes,
+				     extras->arguments->size, &err))
+		put_fault(out, err.message);
+}
+
 static void put_event(struct dump *dump, const struct sonde_event *event,
-		      const struct sonde_detail *detail, const char *fault)
+		      const struct dump_extras *extras)
 {
 	struct sonde_buffer *out = dump->out;
 
@@ -110,12 +132,12 @@ static void put_event(struct dump *dump, const struct sonde_event *event,
 	put_member(out, "\",\"name\":", dump_event_name(dump, event));
 	put_number(out, ",\"depth\":", event->depth);
 	put_extra(out, event);
-	if (detail)
-		put_detail(out, detail);
-	if (fault) {
-		sonde_buffer_put_text(out, ",\"detail_fault\":");
-		put_json_string(out, fault);
-	}
+	if (extras->arguments)
+		put_arguments(out, extras);
+	if (extras->detail)
+		put_detail(out, extras->detail);
+	if (extras->fault)
+		put_fault(out, extras->fault);
 	sonde_buffer_put(out, "}\n", 2);
 }
 

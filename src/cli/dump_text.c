@@ -11,6 +11,8 @@
 #define REGISTERS_A_LINE 3
 #define BYTES_A_LINE 16
 #define HUMAN_WIDTH 12
+#define LEAST_ARGUMENTS 24 /* columns for them however narrow the terminal is */
+#define EXTRA_WIDTH 12	   /* columns left for what follows them, " #4294967295" */
 
 static void put_human(struct sonde_buffer *out, uint64_t ns)
 {
@@ -91,6 +93,8 @@ static void put_extra(struct sonde_buffer *out, const struct sonde_event *event)
 	case SONDE_EVENT_FLOW_BEGIN:
 	case SONDE_EVENT_FLOW_STEP:
 	case SONDE_EVENT_FLOW_END:
+	case SONDE_EVENT_RANGE_BEGIN:
+	case SONDE_EVENT_RANGE_END:
 		sonde_buffer_put_format(out, " #%u", event->extra);
 		break;
 	case SONDE_EVENT_OTHER:
@@ -103,9 +107,45 @@ static void put_extra(struct sonde_buffer *out, const struct sonde_event *event)
 		sonde_buffer_put_text(out, " (synthetic)");
 }
 
-static void put_line(struct dump *dump, const struct sonde_event *event)
+/*
+ * Arguments behind a line that has `used` columns; on a terminal no more of them than fit. Gives
+ * the reason where they cannot be decoded to their end.
+ */
+static const char *put_arguments(struct dump *dump, const struct dump_extras *extras, size_t used,
+				 struct sonde_error *err)
 {
 	struct sonde_buffer *out = dump->out;
+	size_t begin = out->size, room = SIZE_MAX;
+	enum sonde_status status;
+
+	sonde_buffer_clear(&dump->scratch);
+	status = signatures_put_text(&dump->scratch, extras->signature, extras->arguments->bytes,
+				     extras->arguments->size, err);
+	if (sonde_buffer_text(&dump->scratch))
+		cli_put_escaped(out, dump->scratch.data);
+	if (dump->line_width)
+		room = dump->line_width > used + LEAST_ARGUMENTS ? dump->line_width - used :
+								   LEAST_ARGUMENTS;
+	if (!out->failed && cli_text_width(out->data + begin, out->size - begin) > room) {
+		out->size = begin + cli_text_fit(out->data + begin, out->size - begin, room - 4);
+		sonde_buffer_put_text(out, "...)");
+	}
+	return status < 0 ? err->message : NULL;
+}
+
+static size_t columns_since(const struct sonde_buffer *out, size_t begin)
+{
+	return out->failed ? 0 : cli_text_width(out->data + begin, out->size - begin);
+}
+
+static const char *put_line(struct dump *dump, const struct sonde_event *event,
+			    const struct dump_extras *extras, struct sonde_error *err)
+{
+	struct sonde_buffer *out = dump->out;
+	bool has_extra = event->flags || event->kind > SONDE_EVENT_EXCEPTION ||
+			 event->kind == SONDE_EVENT_OTHER;
+	size_t begin = out->size, used;
+	const char *fault = extras->fault;
 	uint32_t level = event->depth ? event->depth - 1 : 0;
 	enum cli_style style = dump->cli->out_colour ? style_of(event->kind) : CLI_STYLE_NONE;
 	const struct name *name;
@@ -119,16 +159,22 @@ static void put_line(struct dump *dump, const struct sonde_event *event)
 	cli_put_spaces(out, 2 + 2 * (size_t)(level < DEEPEST_INDENT ? level : DEEPEST_INDENT));
 	if (level > DEEPEST_INDENT)
 		sonde_buffer_put_format(out, "(depth %u) ", event->depth);
+	used = extras->arguments ? columns_since(out, begin) : 0;
 	if (style != CLI_STYLE_NONE)
 		cli_put_style(out, style);
+	begin = out->size;
 	put_mark(out, event->kind);
 	name = dump_event_name(dump, event);
 	sonde_buffer_put(out, name->text, name->length);
+	used += extras->arguments ? columns_since(out, begin) : 0;
 	if (style != CLI_STYLE_NONE)
 		cli_put_style_end(out, style);
-	if (event->flags || event->kind > SONDE_EVENT_EXCEPTION || event->kind == SONDE_EVENT_OTHER)
+	if (extras->arguments)
+		fault = put_arguments(dump, extras, used + (has_extra ? EXTRA_WIDTH : 0), err);
+	if (has_extra)
 		put_extra(out, event);
 	sonde_buffer_put_char(out, '\n');
+	return fault;
 }
 
 /*
@@ -232,11 +278,13 @@ static void put_detail(struct dump *dump, const struct sonde_detail *detail)
 }
 
 static void put_event(struct dump *dump, const struct sonde_event *event,
-		      const struct sonde_detail *detail, const char *fault)
+		      const struct dump_extras *extras)
 {
-	put_line(dump, event);
-	if (detail)
-		put_detail(dump, detail);
+	struct sonde_error err = { 0 };
+	const char *fault = put_line(dump, event, extras, &err);
+
+	if (extras->detail)
+		put_detail(dump, extras->detail);
 	if (fault) {
 		cli_put_spaces(dump->out, DETAIL_INDENT);
 		sonde_buffer_put_text(dump->out, "detail cannot be read: ");
@@ -252,6 +300,8 @@ static void begin(struct dump *dump)
 				   (dump->end_ns - dump->start_ns) / CLI_NS_PER_S;
 
 	dump->time_width = cli_digits(largest);
+	if (dump->cli->out_is_terminal)
+		dump->line_width = cli_width(dump->cli, 0);
 }
 
 const struct dump_output dump_text = {

@@ -19,12 +19,26 @@ static int add_size(const char *path, const struct stat *status, int kind, struc
 
 static uint64_t bytes_on_disk(const char *path)
 {
+	struct stat status;
+
+	/* A file may be given through a link, which the walk would count instead. */
+	if (!stat(path, &status) && S_ISREG(status.st_mode))
+		return (uint64_t)status.st_size;
 	walked_bytes = 0;
 	nftw(path, add_size, 16, FTW_PHYS);
 	return walked_bytes;
 }
 
-void info_gather(struct info *info, const struct sonde_recording *recording)
+struct sonde_blob info_resource(const struct info *info, uint32_t number)
+{
+	struct sonde_blob blob = { 0 };
+
+	if (sonde_recording_blob(info->recording, number, &blob, NULL))
+		blob = (struct sonde_blob){ 0 };
+	return blob;
+}
+
+void info_gather(struct info *info, struct sonde_recording *recording)
 {
 	const struct sonde_track *track;
 	uint32_t i;
@@ -35,6 +49,7 @@ void info_gather(struct info *info, const struct sonde_recording *recording)
 		.diagnostics = sonde_recording_diagnostics(recording),
 		.event_count = sonde_recording_event_count(recording),
 		.bytes = bytes_on_disk(sonde_recording_path(recording)),
+		.resource_count = sonde_recording_blob_count(recording),
 	};
 	info->has_time = sonde_recording_time_range(recording, &info->first_ns, &info->last_ns);
 	for (i = 0; (track = sonde_definitions_track(info->definitions, i)); i++) {
@@ -42,6 +57,8 @@ void info_gather(struct info *info, const struct sonde_recording *recording)
 		info->dropped_count += track->dropped_events;
 		info->unfinished_count += track->unfinished;
 	}
+	for (i = 0; i < info->resource_count; i++)
+		info->resource_bytes += info_resource(info, i).size;
 }
 
 const char *info_state(const struct info *info)
@@ -66,6 +83,17 @@ bool info_realtime(const struct info *info, uint64_t time_ns, uint64_t *realtime
 		return true;
 	}
 	return false;
+}
+
+const char *info_track_kind_name(enum sonde_track_kind kind)
+{
+	static const char *const names[] = {
+		[SONDE_TRACK_THREAD] = "thread",
+		[SONDE_TRACK_GPU_STREAM] = "stream",
+		[SONDE_TRACK_ZONE] = "zone",
+	};
+
+	return names[kind];
 }
 
 const char *info_owner_name(enum sonde_owner owner)

@@ -56,6 +56,7 @@ static void put_track(struct info_writer *writer, uint32_t id)
 	sonde_json_member_string(
 		writer->json, "name",
 		sonde_definitions_track_label(writer->info.definitions, id, space));
+	sonde_json_member_string(writer->json, "kind", info_track_kind_name(track->kind));
 	sonde_json_member_u64(writer->json, "slot", track->slot);
 	put_or_null(writer, "os_id", track->os_id, UINT64_MAX);
 	sonde_json_member_u64(writer->json, "events", track->event_count);
@@ -96,6 +97,17 @@ static void put_function(struct info_writer *writer, uint32_t id)
 		put_string(writer, "file", function->file);
 		sonde_json_member_u64(writer->json, "line", function->line);
 	}
+}
+
+static void put_event_type(struct info_writer *writer, uint32_t id)
+{
+	const struct sonde_event_type *type =
+		sonde_definitions_event_type(writer->info.definitions, id);
+
+	put_string(writer, "name", type->name);
+	put_string(writer, "arguments", type->arguments);
+	sonde_json_member_bool(writer->json, "scope", type->is_scope);
+	sonde_json_member_u64(writer->json, "flags", type->flags);
 }
 
 static void put_clock(struct info_writer *writer, uint32_t id)
@@ -150,6 +162,26 @@ static void put_section(struct info_writer *writer, const struct section *sectio
 	sonde_json_array_end(writer->json);
 }
 
+static void put_resources(struct info_writer *writer)
+{
+	uint32_t i;
+
+	sonde_json_key(writer->json, "resources");
+	sonde_json_array_begin(writer->json);
+	for (i = 0; i < writer->info.resource_count; i++) {
+		struct sonde_blob blob = info_resource(&writer->info, i);
+
+		sonde_json_object_begin_inline(writer->json);
+		sonde_json_member_u64(writer->json, "id", i);
+		put_string(writer, "name", blob.name);
+		sonde_json_member_bool(writer->json, "text", blob.is_text);
+		sonde_json_member_u64(writer->json, "bytes", blob.size);
+		sonde_json_object_end(writer->json);
+		cli_flush_when_full(writer->cli);
+	}
+	sonde_json_array_end(writer->json);
+}
+
 static void put_summary(struct info_writer *writer)
 {
 	const struct info *info = &writer->info;
@@ -172,7 +204,7 @@ static void put_summary(struct info_writer *writer)
 	put_or_null(writer, "first_realtime_ns", realtime_ns, UINT64_MAX);
 }
 
-void cli_put_info_json(struct cli *cli, const struct sonde_recording *recording,
+void cli_put_info_json(struct cli *cli, struct sonde_recording *recording,
 		       struct sonde_json_writer *json)
 {
 	static const struct section sections[] = {
@@ -182,6 +214,7 @@ void cli_put_info_json(struct cli *cli, const struct sonde_recording *recording,
 		{ "tracks", sonde_definitions_track_count, put_track },
 		{ "modules", sonde_definitions_module_count, put_module },
 		{ "functions", sonde_definitions_function_count, put_function },
+		{ "event_types", sonde_definitions_event_type_count, put_event_type },
 		{ "attributes", sonde_definitions_attribute_count, put_attribute },
 	};
 	struct info_writer writer = { .cli = cli, .json = json };
@@ -196,5 +229,6 @@ void cli_put_info_json(struct cli *cli, const struct sonde_recording *recording,
 	cli_put_findings_json(json, writer.info.diagnostics);
 	for (i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
 		put_section(&writer, &sections[i]);
+	put_resources(&writer);
 	sonde_json_object_end(json);
 }

@@ -15,6 +15,7 @@
 #define FINDINGS_SHOWN 8
 #define PROCESSES_SHOWN 4
 #define TRACKS_SHOWN 20
+#define ABOUT_SHOWN 6
 
 static void put_label(struct cli *cli, const char *label)
 {
@@ -88,16 +89,17 @@ static void put_process(struct cli *cli, const struct info *info, uint32_t id)
 		info->definitions, SONDE_OWNER_PROCESS, id, "command_line");
 
 	put_label(cli, "process");
-	if (process->os_id == SONDE_NONE)
-		sonde_buffer_put_text(&cli->out, "pid unknown");
-	else
+	if (process->os_id != SONDE_NONE)
 		sonde_buffer_put_format(&cli->out, "pid %u", process->os_id);
+	else if (!process->name)
+		sonde_buffer_put_text(&cli->out, "pid unknown");
 	if (process->name) {
-		sonde_buffer_put_char(&cli->out, ' ');
+		sonde_buffer_put_text(&cli->out, process->os_id != SONDE_NONE ? " " : "");
 		put_string(cli, info, process->name);
 	}
-	sonde_buffer_put_format(&cli->out, ", %s on %s", sonde_arch_name(process->arch),
-				sonde_os_name(process->os));
+	if (process->arch != SONDE_ARCH_UNKNOWN || process->os != SONDE_OS_UNKNOWN)
+		sonde_buffer_put_format(&cli->out, ", %s on %s", sonde_arch_name(process->arch),
+					sonde_os_name(process->os));
 	if (command) {
 		sonde_buffer_put_text(&cli->out, ": ");
 		put_attribute_value(cli, command);
@@ -167,7 +169,19 @@ static void put_totals(struct cli *cli, const struct info *info)
 	cli_put_counted(out, sonde_definitions_function_count(info->definitions), "function");
 	sonde_buffer_put_text(out, ", ");
 	cli_put_counted(out, sonde_definitions_module_count(info->definitions), "module");
+	if (sonde_definitions_event_type_count(info->definitions)) {
+		sonde_buffer_put_text(out, ", ");
+		cli_put_counted(out, sonde_definitions_event_type_count(info->definitions),
+				"event type");
+	}
 	sonde_buffer_put_char(out, '\n');
+	if (info->resource_count) {
+		put_label(cli, "embeds");
+		cli_put_counted(out, info->resource_count, "resource");
+		sonde_buffer_put_text(out, ", ");
+		cli_put_size(out, info->resource_bytes);
+		sonde_buffer_put_char(out, '\n');
+	}
 	if (!info->dropped_count)
 		return;
 	put_label(cli, "dropped");
@@ -278,6 +292,98 @@ static void put_modules(struct cli *cli, const struct info *info)
 	cli_table_release(&table);
 }
 
+static void put_event_types(struct cli *cli, const struct info *info)
+{
+	static const struct cli_column columns[] = {
+		{ .title = "TYPE", .right = true },
+		{ .title = "EVENT TYPE", .shrinks = true },
+		{ .title = "KIND" },
+		{ .title = "ARGUMENTS" },
+	};
+	struct cli_table table = { .columns = columns,
+				   .column_count = sizeof(columns) / sizeof(columns[0]) };
+	const struct sonde_event_type *type;
+	uint32_t i;
+
+	for (i = 0; (type = sonde_definitions_event_type(info->definitions, i)); i++) {
+		put_count_cell(&table, i);
+		cli_put_escaped(&table.text,
+				sonde_definitions_string(info->definitions, type->name));
+		cli_table_end_cell(&table);
+		sonde_buffer_put_text(&table.text, type->is_scope ? "scope" : "instance");
+		cli_table_end_cell(&table);
+		cli_put_escaped(&table.text,
+				sonde_definitions_string(info->definitions, type->arguments));
+		cli_table_end_cell(&table);
+	}
+	if (i) {
+		sonde_buffer_put_char(&cli->out, '\n');
+		cli_table_put(cli, &table, 2);
+	}
+	cli_table_release(&table);
+}
+
+static void put_resources(struct cli *cli, const struct info *info)
+{
+	static const struct cli_column columns[] = {
+		{ .title = "RESOURCE", .right = true },
+		{ .title = "NAME", .shrinks = true },
+		{ .title = "KIND" },
+		{ .title = "SIZE", .right = true },
+	};
+	struct cli_table table = { .columns = columns,
+				   .column_count = sizeof(columns) / sizeof(columns[0]) };
+	uint32_t i;
+
+	for (i = 0; i < info->resource_count; i++) {
+		struct sonde_blob blob = info_resource(info, i);
+
+		put_count_cell(&table, i);
+		cli_put_escaped(&table.text,
+				sonde_definitions_string(info->definitions, blob.name));
+		cli_table_end_cell(&table);
+		sonde_buffer_put_text(&table.text, blob.is_text ? "text" : "bytes");
+		cli_table_end_cell(&table);
+		cli_put_size(&table.text, blob.size);
+		cli_table_end_cell(&table);
+	}
+	if (i) {
+		sonde_buffer_put_char(&cli->out, '\n');
+		cli_table_put(cli, &table, 2);
+	}
+	cli_table_release(&table);
+}
+
+/* What the recording says of itself, each on a line that is cut to the screen. */
+static void put_about(struct cli *cli, const struct info *info)
+{
+	size_t room = cli_width(cli, 100) - LABEL_WIDTH - 2, left = ABOUT_SHOWN;
+	const struct sonde_attribute *attribute;
+	struct sonde_buffer text = { 0 };
+	uint32_t i;
+
+	for (i = 0; left && (attribute = sonde_definitions_attribute(info->definitions, i)); i++) {
+		if (attribute->owner != SONDE_OWNER_RECORDING)
+			continue;
+		sonde_buffer_clear(&text);
+		cli_put_escaped(&text,
+				sonde_definitions_string(info->definitions, attribute->name));
+		sonde_buffer_put_char(&text, ' ');
+		cli_put_escaped(&text,
+				sonde_definitions_string(info->definitions, attribute->value));
+		put_label(cli, "about");
+		if (text.failed)
+			cli->out.failed = true;
+		else if (cli_text_width(text.data, text.size) > room)
+			cli_put_column(&cli->out, text.data, text.size, room, false);
+		else
+			sonde_buffer_put(&cli->out, text.data, text.size);
+		sonde_buffer_put_char(&cli->out, '\n');
+		left--;
+	}
+	sonde_buffer_release(&text);
+}
+
 static void put_attributes(struct cli *cli, const struct info *info)
 {
 	const struct sonde_attribute *attribute;
@@ -312,7 +418,7 @@ static void put_next_steps(struct cli *cli, const struct info *info)
 	sonde_buffer_put_text(&cli->out, " -o NEW  writes a finished copy of what survives\n");
 }
 
-void cli_put_info(struct cli *cli, const struct sonde_recording *recording)
+void cli_put_info(struct cli *cli, struct sonde_recording *recording)
 {
 	struct info info;
 
@@ -324,9 +430,13 @@ void cli_put_info(struct cli *cli, const struct sonde_recording *recording)
 	put_processes(cli, &info);
 	put_time(cli, &info);
 	put_totals(cli, &info);
+	if (!cli->common.verbose)
+		put_about(cli, &info);
 	put_tracks(cli, &info);
 	if (cli->common.verbose) {
 		put_modules(cli, &info);
+		put_event_types(cli, &info);
+		put_resources(cli, &info);
 		put_attributes(cli, &info);
 	}
 	put_next_steps(cli, &info);

@@ -13,14 +13,22 @@
 #include "cli/human.h"
 #include "cli/progress.h"
 #include "cli/text.h"
+#include "formats/format.h"
 
 const struct cli_option cli_transfer_options[] = {
 	{ .name = "to-format",
 	  .short_name = 't',
 	  .argument = "NAME",
 	  .kind = CLI_FORMAT,
-	  .help = "format of the output; without it, that of the input",
+	  .help = "format of the output; without it, the one that the name of the output ends "
+		  "like, or that of the input",
 	  .offset = offsetof(struct cli_transfer, format) },
+	{ .name = "style",
+	  .argument = "WORDS",
+	  .kind = CLI_LIST,
+	  .help = "how to write the format, where there are several ways; 'sonde formats' lists "
+		  "them, several with commas or by repeating",
+	  .offset = offsetof(struct cli_transfer, styles) },
 	{ .name = "loss-report",
 	  .argument = "FILE",
 	  .kind = CLI_PATH,
@@ -40,10 +48,41 @@ struct transfer {
 	const struct cli_transfer_request *request;
 	struct sonde_recording **sources;
 	const char *format;
+	struct sonde_buffer style; /* words with commas */
 	struct cli_selection selection;
 	struct sonde_loss *loss;
 	struct sonde_run_result result;
 };
+
+/* What is asked for; else what the name of the output says; else what the first source is. */
+static int choose_format(struct transfer *transfer)
+{
+	const struct cli_transfer *options = transfer->request->transfer;
+	const struct sonde_format *source = sonde_recording_format(transfer->sources[0]);
+	const struct sonde_format *format =
+		options->format ? sonde_format_by_name(options->format) :
+				  sonde_format_by_suffix(transfer->request->target->output);
+	struct sonde_error err = { 0 };
+	size_t i;
+
+	if (!format)
+		format = source;
+	transfer->format = sonde_format_info(format)->name;
+	if (!sonde_format_info(format)->lanes_written)
+		return cli_usage(transfer->cli,
+				 "recordings in format %s are read, not written: name another one "
+				 "for the output with -t NAME ('sonde formats' lists them)",
+				 transfer->format);
+	for (i = 0; i < options->styles.count; i++) {
+		sonde_buffer_put_text(&transfer->style, i ? "," : "");
+		sonde_buffer_put_text(&transfer->style, options->styles.items[i]);
+	}
+	if (!sonde_buffer_text(&transfer->style))
+		return cli_fail_nomem(transfer->cli);
+	if (sonde_format_check_style(format, transfer->style.data, &err))
+		return cli_usage(transfer->cli, "--style: %s", err.message);
+	return CLI_OK;
+}
 
 static int open_sources(struct transfer *transfer)
 {
@@ -62,10 +101,6 @@ static int open_sources(struct transfer *transfer)
 			return code;
 		cli_warn_of_faults(cli, transfer->sources[i]);
 	}
-	transfer->format = transfer->request->transfer->format;
-	if (!transfer->format)
-		transfer->format =
-			sonde_format_info(sonde_recording_format(transfer->sources[0]))->name;
 	return cli_selection_resolve(cli, transfer->sources[0], transfer->request->range,
 				     transfer->request->filter, &transfer->selection);
 }
@@ -75,7 +110,10 @@ static enum sonde_status run_pipeline(struct transfer *transfer, struct sonde_er
 	const struct cli_target *target = transfer->request->target;
 	struct sonde_create_options create = { .format = transfer->format,
 					       .replace = target->force,
-					       .loss = transfer->loss };
+					       .loss = transfer->loss,
+					       .style = transfer->style.size ?
+								transfer->style.data :
+								NULL };
 	struct sonde_run_options run = { .selection = transfer->selection.spec,
 					 .loss = transfer->loss,
 					 .strict = transfer->request->transfer->strict };
@@ -107,6 +145,7 @@ static void put_losses_json(struct sonde_json_writer *json, const struct sonde_l
 		sonde_json_member_string(json, "what", entry->what);
 		sonde_json_member_u64(json, "count", entry->count);
 		sonde_json_member_string(json, "reason", entry->reason);
+		sonde_json_member_bool(json, "only_elsewhere", entry->only_elsewhere);
 		sonde_json_object_end(json);
 	}
 	sonde_json_array_end(json);
@@ -171,24 +210,26 @@ static void put_summary_json(struct transfer *transfer, bool written)
 	sonde_json_member_u64(&json, "calls_opened", result->calls_opened);
 	sonde_json_member_u64(&json, "calls_closed", result->calls_closed);
 	sonde_json_member_u64(&json, "details_written", result->details_written);
+	sonde_json_member_u64(&json, "resources_written", result->blobs_written);
 	put_losses_json(&json, transfer->loss);
 	sonde_json_object_end(&json);
 	sonde_buffer_put_char(&transfer->cli->out, '\n');
 }
 
-static void put_losses(struct transfer *transfer, const char *title)
+/* Those of one kind; how many there were. */
+static size_t put_entries(struct transfer *transfer, const char *title, bool only_elsewhere)
 {
 	struct sonde_buffer *out = &transfer->cli->out;
 	const struct sonde_loss_entry *entry;
-	size_t i;
+	size_t count = 0, i;
 
-	if (!sonde_loss_at(transfer->loss, 0)) {
-		sonde_buffer_put_text(out, "nothing was lost\n");
-		return;
-	}
-	cli_put_styled(transfer->cli, CLI_STYLE_YELLOW, title);
-	sonde_buffer_put_char(out, '\n');
 	for (i = 0; (entry = sonde_loss_at(transfer->loss, i)); i++) {
+		if (entry->only_elsewhere != only_elsewhere)
+			continue;
+		if (!count++) {
+			cli_put_styled(transfer->cli, CLI_STYLE_YELLOW, title);
+			sonde_buffer_put_char(out, '\n');
+		}
 		sonde_buffer_put_text(out, "  ");
 		cli_put_count(out, entry->count);
 		sonde_buffer_put_char(out, ' ');
@@ -197,6 +238,20 @@ static void put_losses(struct transfer *transfer, const char *title)
 		cli_put_escaped(out, entry->reason);
 		sonde_buffer_put_char(out, '\n');
 	}
+	return count;
+}
+
+static void put_losses(struct transfer *transfer, const char *title)
+{
+	struct sonde_buffer elsewhere = { 0 };
+
+	if (!put_entries(transfer, title, false))
+		sonde_buffer_put_text(&transfer->cli->out, "nothing was lost\n");
+	sonde_buffer_put_format(&elsewhere,
+				"kept, but other readers of %s will not see:", transfer->format);
+	if (sonde_buffer_text(&elsewhere))
+		put_entries(transfer, elsewhere.data, true);
+	sonde_buffer_release(&elsewhere);
 }
 
 static void put_summary(struct transfer *transfer)
@@ -212,6 +267,10 @@ static void put_summary(struct transfer *transfer)
 	cli_put_count(out, result->events_read);
 	sonde_buffer_put_text(out, " read, ");
 	cli_put_counted(out, result->details_written, "detail");
+	if (result->blobs_written) {
+		sonde_buffer_put_text(out, ", ");
+		cli_put_counted(out, result->blobs_written, "resource");
+	}
 	sonde_buffer_put_char(out, '\n');
 	if (result->calls_opened || result->calls_closed) {
 		cli_put_counted(out, result->calls_opened, "call");
@@ -264,11 +323,14 @@ int cli_transfer_run(struct cli *cli, const struct cli_transfer_request *request
 		return code;
 	code = open_sources(&transfer);
 	if (code == CLI_OK)
+		code = choose_format(&transfer);
+	if (code == CLI_OK)
 		code = tell(&transfer, run_pipeline(&transfer, &err), &err);
 	for (i = 0; transfer.sources && i < cli->operand_count; i++)
 		sonde_recording_close(transfer.sources[i]);
 	free(transfer.sources);
 	sonde_loss_free(transfer.loss);
+	sonde_buffer_release(&transfer.style);
 	cli_selection_release(&transfer.selection);
 	return code;
 }

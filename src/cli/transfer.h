@@ -8,7 +8,8 @@
 #include "cli/target.h"
 
 struct cli_transfer {
-	const char *format; /* NULL: as the first source */
+	const char *format; /* NULL: by the name of the output, or as the first source */
+	struct cli_list styles;
 	const char *loss_report;
 	bool strict;
 	bool json;
@@ -28,7 +29,8 @@ extern const struct cli_option cli_transfer_options[];
 		.title = "Losses",                                                                 \
 		.text = "What the target format cannot hold is counted and named, never dropped "  \
 			"in silence. --loss-report writes the same as JSON; with --strict any "    \
-			"loss is a failure, and no output appears.",                               \
+			"loss is a failure, and no output appears. What a format can only hold "   \
+			"in a way that other programs pass over is listed apart, and is no loss.", \
 	}
 
 struct cli_transfer_request {

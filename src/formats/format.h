@@ -35,10 +35,23 @@ struct sonde_format {
 };
 
 extern const struct sonde_format sonde_format_atf;
+extern const struct sonde_format sonde_format_cff;
+extern const struct sonde_format sonde_format_cff_json;
+extern const struct sonde_format sonde_format_wtf_calls;
 
 /* The format of that name, or (name NULL) the one that `path` seems to be in. */
 enum sonde_status sonde_format_choose(const char *path, const char *name,
 				      const struct sonde_format **format, struct sonde_error *err);
+
+/* SONDE_ARGUMENT, and which words there are, where a style has one that the format does not know. */
+enum sonde_status sonde_format_check_style(const struct sonde_format *format, const char *style,
+					   struct sonde_error *err);
+
+/* Whether a style (words with commas, or NULL) has this word: for a format's create. */
+bool sonde_format_has_style(const char *style, const char *word);
+
+/* The format that is written and whose recordings have names that end like this one, or NULL. */
+const struct sonde_format *sonde_format_by_suffix(const char *path);
 
 /* Refuses to replace what is at `path` unless that is nothing, or a recording that opens. */
 enum sonde_status sonde_format_check_replaced(const char *path, struct sonde_error *err);

@@ -6,12 +6,16 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "formats/format.h"
 
 static const struct sonde_format *const formats[] = {
 	&sonde_format_atf,
+	&sonde_format_cff,
+	&sonde_format_cff_json,
+	&sonde_format_wtf_calls,
 };
 
 #define FORMAT_COUNT (sizeof(formats) / sizeof(formats[0]))
@@ -109,13 +113,86 @@ enum sonde_status sonde_format_choose(const char *path, const char *name,
 	return *format ? SONDE_OK : fail_unknown_name(err, name);
 }
 
+const struct sonde_format *sonde_format_by_suffix(const char *path)
+{
+	size_t length = strlen(path);
+
+	for (size_t i = 0; i < FORMAT_COUNT; i++) {
+		const struct sonde_format_info *info = &formats[i]->info;
+		size_t size = info->suffix ? strlen(info->suffix) : 0;
+
+		if (size && length > size && info->lanes_written &&
+		    !strcmp(path + length - size, info->suffix))
+			return formats[i];
+	}
+	return NULL;
+}
+
+static bool is_style(const struct sonde_format_style *styles, const char *word, size_t length)
+{
+	for (; styles && styles->word; styles++) {
+		if (strlen(styles->word) == length && !memcmp(styles->word, word, length))
+			return true;
+	}
+	return false;
+}
+
+static enum sonde_status fail_style(const struct sonde_format *format, const char *word,
+				    size_t length, struct sonde_error *err)
+{
+	const struct sonde_format_style *style = format->info.styles;
+	char words[256] = "";
+	size_t used = 0;
+
+	for (; style && style->word && used < sizeof(words); style++)
+		used += (size_t)snprintf(words + used, sizeof(words) - used, "%s%s",
+					 used ? ", " : "", style->word);
+	if (!used)
+		return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
+				  "format %s is written in one way only, without styles",
+				  format->info.name);
+	return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
+			  "format %s has no style \"%.*s\"; it has: %s", format->info.name,
+			  (int)(length < 60 ? length : 60), word, words);
+}
+
+enum sonde_status sonde_format_check_style(const struct sonde_format *format, const char *style,
+					   struct sonde_error *err)
+{
+	while (style && *style) {
+		size_t length = strcspn(style, ",");
+
+		if (!is_style(format->info.styles, style, length))
+			return fail_style(format, style, length, err);
+		style += length;
+		if (*style && !*++style)
+			return fail_style(format, "", 0, err); /* a comma, and nothing behind it */
+	}
+	return SONDE_OK;
+}
+
+bool sonde_format_has_style(const char *style, const char *word)
+{
+	while (style && *style) {
+		size_t length = strcspn(style, ",");
+
+		if (strlen(word) == length && !memcmp(word, style, length))
+			return true;
+		style += length + (style[length] == ',');
+	}
+	return false;
+}
+
 /* Whether there is anything at `path` that a replacement would destroy. */
 static bool has_content(const char *path)
 {
 	enum sonde_path_kind kind = sonde_path_kind(path);
 	struct sonde_folder folder;
+	struct stat status;
 	bool empty;
 
+	if (kind == SONDE_PATH_FILE && !stat(path, &status) && !status.st_size)
+		return false; /* a script may have made it with mktemp */
 	if (kind != SONDE_PATH_FOLDER || sonde_folder_read(&folder, path, NULL) < 0)
 		return kind != SONDE_PATH_ABSENT;
 	empty = folder.count == 0;
@@ -196,7 +273,7 @@ enum sonde_status sonde_sink_create(const char *path, const struct sonde_create_
 				    struct sonde_sink **sink, struct sonde_error *err)
 {
 	const struct sonde_format *format;
-	enum sonde_status status = SONDE_OK;
+	enum sonde_status status;
 
 	*sink = NULL;
 	if (!options || !options->format)
@@ -209,7 +286,8 @@ enum sonde_status sonde_sink_create(const char *path, const struct sonde_create_
 		return sonde_fail(err, SONDE_UNSUPPORTED, SONDE_NO_OFFSET,
 				  "recordings in format %s are read here, not written",
 				  format->info.name);
-	if (options->replace)
+	status = sonde_format_check_style(format, options->style, err);
+	if (!status && options->replace)
 		status = sonde_format_check_replaced(path, err);
 	if (status)
 		return status;

@@ -5,6 +5,7 @@
  */
 #include "model/arguments.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/bytes.h"
@@ -65,14 +66,16 @@ static bool find_type(const char *word, enum sonde_argument_type *type)
 	return false;
 }
 
+#define SPACES " \t\r\n"
+
 /* Cuts the spaces off both ends, in place. */
 static char *trim(char *text)
 {
 	size_t length;
 
-	text += strspn(text, " \t\r\n");
+	text += strspn(text, SPACES);
 	length = strlen(text);
-	while (length && strchr(" \t\r\n", text[length - 1]))
+	while (length && strchr(SPACES, text[length - 1]))
 		length--;
 	text[length] = '\0';
 	return text;
@@ -99,12 +102,14 @@ static bool strip_array(char **type)
 static enum sonde_status parse_one(char *text, struct sonde_argument_spec *spec,
 				   struct sonde_error *err)
 {
-	char *type = trim(text), *name = strrchr(type, ' ');
+	char *type = trim(text), *name = type + strlen(type);
 
-	if (!name || strchr(name, ']') || strchr(name, '>'))
+	while (name > type && !strchr(SPACES, name[-1]))
+		name--;
+	if (name == type || strpbrk(name, "[]<>"))
 		return sonde_fail(err, SONDE_CORRUPT, SONDE_NO_OFFSET,
 				  "expected a type and a name, found \"%.60s\"", type);
-	*name++ = '\0';
+	name[-1] = '\0';
 	type = trim(type);
 	spec->name = name;
 	spec->is_array = strip_array(&type);
@@ -121,7 +126,7 @@ static size_t count_specs(const char *text)
 {
 	size_t count = 1;
 
-	if (!text[strspn(text, " \t\r\n")])
+	if (!text[strspn(text, SPACES)])
 		return 0;
 	for (; *text; text++)
 		count += *text == ',';
@@ -176,12 +181,48 @@ const struct sonde_argument_spec *sonde_signature_at(const struct sonde_signatur
 	return index < signature->count ? &signature->specs[index] : NULL;
 }
 
+/*
+ * A conversion makes a signalling NaN a quiet one: those are carried over bit by bit, so that what
+ * is unpacked and packed again is the same.
+ */
+#define SINGLE_NAN_BITS 0x7FFFFFu
+#define DOUBLE_NAN_SHIFT 29 /* from the fraction of a float to that of a double */
+
+static double widen(uint32_t word)
+{
+	uint64_t bits = (uint64_t)(word & SINGLE_NAN_BITS) << DOUBLE_NAN_SHIFT;
+	double value;
+	float single;
+
+	memcpy(&single, &word, sizeof(single));
+	if (!isnan(single))
+		return single;
+	bits |= (uint64_t)(word >> 31) << 63 | (uint64_t)0x7FF << 52;
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+static uint32_t narrow(double value)
+{
+	uint32_t word, fraction;
+	uint64_t bits;
+	float single;
+
+	if (!isnan(value)) {
+		single = (float)value;
+		memcpy(&word, &single, sizeof(word));
+		return word;
+	}
+	memcpy(&bits, &value, sizeof(bits));
+	fraction = (uint32_t)(bits >> DOUBLE_NAN_SHIFT) & SINGLE_NAN_BITS;
+	/* without a fraction it would be infinite */
+	return (uint32_t)(bits >> 63) << 31 | 0xFFu << 23 | (fraction ? fraction : 1u << 22);
+}
+
 /* One item of a number type, from its little-endian bytes. */
 static union sonde_argument_value load_item(enum sonde_argument_type type, const uint8_t *bytes)
 {
 	union sonde_argument_value value = { 0 };
-	uint32_t word;
-	float single;
 
 	switch (type) {
 	case SONDE_ARGUMENT_BOOL:
@@ -197,9 +238,7 @@ static union sonde_argument_value load_item(enum sonde_argument_type type, const
 		value.i64 = (int32_t)sonde_load_u32le(bytes);
 		break;
 	case SONDE_ARGUMENT_FLOAT32:
-		word = sonde_load_u32le(bytes);
-		memcpy(&single, &word, sizeof(single));
-		value.f64 = single;
+		value.f64 = widen(sonde_load_u32le(bytes));
 		break;
 	default: /* unsigned ones, and those of 64 bits as they are */
 		if (types[type].size == 1)
@@ -219,39 +258,57 @@ static size_t padded(size_t size)
 	return (size + 3) & ~(size_t)3;
 }
 
+/* A count and so many items: text, or an array. Its bytes with all that; 0 where they end before. */
+static size_t take_run(struct sonde_argument *argument, const uint8_t *bytes, size_t left)
+{
+	size_t item_size = argument->spec->is_array ? types[argument->spec->type].size : 1;
+	uint32_t count;
+
+	if (left < sizeof(count))
+		return 0;
+	count = sonde_load_u32le(bytes);
+	left -= sizeof(count);
+	argument->bytes = bytes + sizeof(count);
+	argument->is_null = count == NULL_COUNT;
+	if (argument->is_null)
+		return sizeof(count);
+	if (count > left / item_size || padded(count * item_size) > left)
+		return 0;
+	argument->count = count;
+	return sizeof(count) + padded(count * item_size);
+}
+
+static size_t take_number(struct sonde_argument *argument, const uint8_t *bytes, size_t left)
+{
+	size_t size = padded(types[argument->spec->type].size);
+
+	if (left < size)
+		return 0;
+	argument->value = load_item(argument->spec->type, bytes);
+	return size;
+}
+
 enum sonde_status sonde_arguments_next(struct sonde_arguments *arguments,
 				       struct sonde_argument *argument, struct sonde_error *err)
 {
 	const struct sonde_argument_spec *spec =
 		sonde_signature_at(arguments->signature, arguments->index);
-	const uint8_t *bytes = arguments->bytes + arguments->position;
-	size_t left = arguments->size - arguments->position, size;
-	uint32_t count;
+	size_t left = arguments->size - arguments->position, size = 0;
 
 	if (!spec)
 		return SONDE_END;
-	size = padded(types[spec->type].size);
 	*argument = (struct sonde_argument){ .spec = spec };
-	if (spec->is_array || sonde_argument_type_is_text(spec->type)) {
-		if (left < sizeof(count))
-			goto truncated;
-		count = sonde_load_u32le(bytes);
-		argument->is_null = count == NULL_COUNT;
-		argument->bytes = bytes + sizeof(count);
-		argument->count = argument->is_null ? 0 : count;
-		size = argument->count * (spec->is_array ? types[spec->type].size : (size_t)1);
-		size = sizeof(count) + padded(size);
-	}
-	if (left < size)
-		goto truncated;
-	if (!argument->bytes)
-		argument->value = load_item(spec->type, bytes);
+	if (left && (spec->is_array || sonde_argument_type_is_text(spec->type)))
+		size = take_run(argument, arguments->bytes + arguments->position, left);
+	else if (left)
+		size = take_number(argument, arguments->bytes + arguments->position, left);
+	if (!size)
+		return sonde_fail(err, SONDE_CORRUPT, SONDE_NO_OFFSET,
+				  "the values of an event end before its argument \"%.60s\" does",
+				  spec->name);
 	arguments->position += size;
 	arguments->index++;
 	return SONDE_OK;
-truncated:
-	return sonde_fail(err, SONDE_CORRUPT, SONDE_NO_OFFSET,
-			  "the values of an event end before its argument \"%s\"", spec->name);
 }
 
 union sonde_argument_value sonde_argument_item(const struct sonde_argument *argument, size_t index)
@@ -273,14 +330,11 @@ void sonde_arguments_put_number(struct sonde_buffer *out, enum sonde_argument_ty
 {
 	size_t size = types[type].size;
 	uint8_t bytes[8];
-	float single;
-	uint32_t word;
 
-	if (type == SONDE_ARGUMENT_FLOAT32) {
-		single = (float)value.f64;
-		memcpy(&word, &single, sizeof(word));
-		value.u64 = word;
-	}
+	if (type == SONDE_ARGUMENT_FLOAT32)
+		value.u64 = narrow(value.f64);
+	else if (type == SONDE_ARGUMENT_BOOL)
+		value.u64 = value.u64 != 0;
 	sonde_store_u64le(bytes, value.u64);
 	sonde_buffer_put(out, bytes, size);
 	pad(out, size);
@@ -296,6 +350,10 @@ static void put_count(struct sonde_buffer *out, uint32_t count)
 
 static void put_run(struct sonde_buffer *out, const void *bytes, size_t count, size_t item_size)
 {
+	if (bytes && count >= NULL_COUNT) {
+		out->failed = true; /* more than can be counted */
+		return;
+	}
 	put_count(out, bytes ? (uint32_t)count : NULL_COUNT);
 	if (!bytes)
 		return;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arguments as JSON, for screens and for files that are JSON. */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,20 +8,32 @@
 #include "base/utf8.h"
 #include "model/arguments.h"
 
-/* The shortest of the usual forms that is read back as the same number. */
+/* Digits that always survive, so that fewer need not be tried; the smallest numbers have fewer. */
+static int fewest_digits(double value, bool is_single)
+{
+	if (fabs(value) < (is_single ? (double)FLT_MIN : DBL_MIN))
+		return 1;
+	return is_single ? FLT_DIG : DBL_DIG;
+}
+
+/* With as few digits as it takes to read the same number back. */
 static void put_float(struct sonde_json_writer *json, double value, bool is_single)
 {
-	char text[32];
+	char text[32], *comma;
 
 	if (!isfinite(value)) {
 		sonde_json_null(json);
 		return;
 	}
-	for (int digits = is_single ? 6 : 15; digits <= 17; digits++) {
+	for (int digits = fewest_digits(value, is_single); digits <= DBL_DECIMAL_DIG; digits++) {
 		snprintf(text, sizeof(text), "%.*g", digits, value);
 		if (is_single ? strtof(text, NULL) == (float)value : strtod(text, NULL) == value)
 			break;
 	}
+	/* The program around the library may have a locale that writes 0,5. */
+	comma = strchr(text, ',');
+	if (comma)
+		*comma = '.';
 	sonde_json_raw(json, text);
 }
 

@@ -70,6 +70,7 @@ static enum sonde_status add(struct sonde_loss *loss, const char *what, const ch
 
 	if (found) {
 		loss->entries.items[place].count += count;
+		loss->entries.items[place].only_elsewhere &= only_elsewhere;
 		return SONDE_OK;
 	}
 	entry.what = sonde_arena_copy_text(&loss->texts, what, strlen(what));

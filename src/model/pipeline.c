@@ -50,6 +50,7 @@ struct run {
 	/* for the result */
 	_Atomic uint64_t events_read, events_written, calls_opened, calls_closed, details,
 		details_written, details_unlinked;
+	uint64_t blobs_written;
 };
 
 static bool cuts(const struct run *run)
@@ -60,6 +61,11 @@ static bool cuts(const struct run *run)
 static bool takes_all_events(const struct run *run)
 {
 	return !cuts(run) && !sonde_select_is_needed(&run->spec);
+}
+
+static bool holds_blobs(const struct sonde_sink *sink)
+{
+	return sink->ops->blob && (sink->ops->lanes & SONDE_LANE_BLOBS);
 }
 
 /* The end of a chain: counts, and hands over to the sink. */
@@ -190,8 +196,8 @@ fail:
 }
 
 /* Everything of a track, then its end. */
-static enum sonde_status feed(struct run *run, uint32_t track, struct sonde_cursor *cursor,
-			      struct sonde_sink *first, struct sonde_error *err)
+static enum sonde_status feed_track(struct run *run, uint32_t track, struct sonde_cursor *cursor,
+				    struct sonde_sink *first, struct sonde_error *err)
 {
 	struct sonde_batch batch;
 	enum sonde_status status;
@@ -239,7 +245,7 @@ static enum sonde_status run_piece(void *user, size_t number, struct sonde_error
 		return status;
 	status = sonde_cursor_open(recording, piece->track, &cursor, err);
 	if (!status)
-		status = feed(run, piece->track, cursor, chain.first, err);
+		status = feed_track(run, piece->track, cursor, chain.first, err);
 	if (!status)
 		add_tally(run, &tally);
 	sonde_cursor_free(cursor);
@@ -414,16 +420,66 @@ static enum sonde_status prepare(struct run *run, struct sonde_recording *const 
 	return status;
 }
 
+/* One resource of a source. What is damaged is left out and counted. */
+static enum sonde_status feed_blob(struct run *run, const struct source *source, uint32_t number,
+				   struct sonde_error *err)
+{
+	struct sonde_blob blob;
+	enum sonde_status status = sonde_recording_blob(source->recording, number, &blob, err);
+
+	if (status == SONDE_CORRUPT || status == SONDE_TRUNCATED)
+		return sonde_loss_add(run->loss, "resources", "the source cannot read them", 1,
+				      err);
+	if (!status && source->remap)
+		status = sonde_remap_string(source->remap, &blob.name, err);
+	if (!status)
+		status = run->sink->ops->blob(run->sink, &blob, err);
+	run->blobs_written += !status;
+	return status;
+}
+
+static enum sonde_status feed_blobs(struct run *run, struct sonde_error *err)
+{
+	enum sonde_status status = SONDE_OK;
+
+	for (size_t i = 0; !status && i < run->source_count; i++) {
+		const struct source *source = &run->sources[i];
+		uint32_t count = sonde_recording_blob_count(source->recording);
+
+		if (!holds_blobs(run->sink))
+			status = sonde_loss_add(run->loss, "resources",
+						"the target does not hold resources", count, err);
+		else
+			for (uint32_t number = 0; !status && number < count; number++)
+				status = feed_blob(run, source, number, err);
+	}
+	return status;
+}
+
 static enum sonde_status feed_all(struct run *run, struct sonde_error *err)
 {
 	enum sonde_status status = run->sink->ops->begin(run->sink, run->definitions, err);
 
-	if (status)
-		return status;
-	return sonde_pool_run(run->pieces.count, run->threads, run_piece, run, err);
+	if (!status)
+		status = feed_blobs(run, err);
+	if (!status)
+		status = sonde_pool_run(run->pieces.count, run->threads, run_piece, run, err);
+	return status;
 }
 
-/* Lanes of the sources, apart from events and details, that the sink does not hold. */
+/* SONDE_END: the sink wants its events one by one. */
+static enum sonde_status feed_whole(struct run *run, struct sonde_run_result *result,
+				    struct sonde_error *err)
+{
+	bool may_be_whole = run->source_count == 1 && takes_all_events(run) &&
+			    !run->spec.track_count && run->sink->ops->whole;
+
+	if (!may_be_whole)
+		return SONDE_END;
+	return run->sink->ops->whole(run->sink, run->sources[0].recording, result, err);
+}
+
+/* Lanes of the sources that the sink does not hold, apart from those that are counted singly. */
 static enum sonde_status count_lost_lanes(struct run *run, struct sonde_error *err)
 {
 	static const struct {
@@ -434,7 +490,8 @@ static enum sonde_status count_lost_lanes(struct run *run, struct sonde_error *e
 		SONDE_LANE_LIST(X)
 #undef X
 	};
-	unsigned int held = run->sink->ops->lanes | SONDE_LANE_EVENTS | SONDE_LANE_DETAILS;
+	unsigned int held = run->sink->ops->lanes | SONDE_LANE_EVENTS | SONDE_LANE_DETAILS |
+			    SONDE_LANE_BLOBS;
 
 	for (size_t i = 0; i < run->source_count; i++) {
 		unsigned int lost = run->sources[i].recording->lanes & ~held;
@@ -454,14 +511,21 @@ static enum sonde_status count_lost_lanes(struct run *run, struct sonde_error *e
 	return SONDE_OK;
 }
 
+static enum sonde_status count_lost_tracks(struct run *run, struct sonde_error *err)
+{
+	enum sonde_status status = SONDE_OK;
+
+	for (size_t i = 0; !status && i < run->source_count; i++)
+		status = sonde_loss_add(run->loss, "tracks", "the source cannot read them",
+					run->sources[i].recording->tracks_lost, err);
+	return status;
+}
+
 static enum sonde_status count_loss(struct run *run, struct sonde_error *err)
 {
 	unsigned int held = run->sink->ops->lanes;
 	enum sonde_status status = count_lost_lanes(run, err);
 
-	for (size_t i = 0; !status && i < run->source_count; i++)
-		status = sonde_loss_add(run->loss, "tracks", "the source cannot read them",
-					run->sources[i].recording->tracks_lost, err);
 	if (!status && !(held & SONDE_LANE_EVENTS))
 		status = sonde_loss_add(run->loss, "events", "the target does not hold events",
 					run->events_written, err);
@@ -475,11 +539,24 @@ static enum sonde_status count_loss(struct run *run, struct sonde_error *err)
 	return status;
 }
 
+/* Something is lost for everybody, and not only for other readers of the format. */
+static bool loses(const struct sonde_loss *loss)
+{
+	const struct sonde_loss_entry *entry;
+
+	for (size_t i = 0; loss && (entry = sonde_loss_at(loss, i)); i++) {
+		if (!entry->only_elsewhere)
+			return true;
+	}
+	return false;
+}
+
 static void fill_result(struct sonde_run_result *result, const struct run *run)
 {
 	unsigned int held = run->sink->ops->lanes;
 
 	result->events_read = run->events_read;
+	result->blobs_written = run->blobs_written;
 	if (!(held & SONDE_LANE_EVENTS))
 		return;
 	result->events_written = run->events_written;
@@ -487,6 +564,21 @@ static void fill_result(struct sonde_run_result *result, const struct run *run)
 	result->calls_closed = run->calls_closed;
 	if (held & SONDE_LANE_DETAILS)
 		result->details_written = run->details_written;
+}
+
+static enum sonde_status feed(struct run *run, struct sonde_run_result *result,
+			      struct sonde_error *err)
+{
+	enum sonde_status status = feed_whole(run, result, err);
+
+	if (status != SONDE_END)
+		return status;
+	*result = (struct sonde_run_result){ 0 };
+	status = feed_all(run, err);
+	if (!status)
+		status = count_loss(run, err);
+	fill_result(result, run);
+	return status;
 }
 
 static void run_release(struct run *run)
@@ -505,29 +597,29 @@ enum sonde_status sonde_pipeline_run(struct sonde_recording *const *sources, siz
 				     struct sonde_run_result *result, struct sonde_error *err)
 {
 	static const struct sonde_run_options none;
+	struct sonde_run_result ignored;
 	struct run run = { .sink = sink };
 	enum sonde_status status;
 
 	if (!options)
 		options = &none;
+	if (!result)
+		result = &ignored;
+	*result = (struct sonde_run_result){ 0 };
 	run.spec = options->selection;
 	run.loss = options->loss;
 	run.threads = sink->ops->parallel_tracks ? options->threads : 1;
 	run.meter.progress = options->progress;
 	status = prepare(&run, sources, count, err);
 	if (!status)
-		status = feed_all(&run, err);
+		status = feed(&run, result, err);
 	if (!status)
-		status = count_loss(&run, err);
-	if (!status && options->strict && options->loss && sonde_loss_at(options->loss, 0))
+		status = count_lost_tracks(&run, err);
+	if (!status && options->strict && loses(options->loss))
 		status = sonde_fail(err, SONDE_LIMIT, SONDE_NO_OFFSET,
 				    "something would be lost, and that was forbidden");
 	if (!status)
 		status = sink->ops->finish(sink, err);
-	if (result) {
-		*result = (struct sonde_run_result){ 0 };
-		fill_result(result, &run);
-	}
 	run_release(&run);
 	return status;
 }

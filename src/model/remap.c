@@ -488,6 +488,12 @@ uint32_t sonde_remap_process_of(const struct sonde_remap *remap, uint32_t track)
 		      sonde_definitions_track(remap->source, track)->process);
 }
 
+enum sonde_status sonde_remap_string(struct sonde_remap *remap, uint32_t *string,
+				     struct sonde_error *err)
+{
+	return copy_string(remap, string, err);
+}
+
 const struct sonde_id_map *sonde_remap_functions(const struct sonde_remap *remap)
 {
 	return &remap->functions;

@@ -69,6 +69,10 @@ enum sonde_status sonde_function_map_get(const struct sonde_function_map *map, u
 enum sonde_status sonde_remap_event_type(struct sonde_remap *remap, uint32_t event_type,
 					 uint32_t *id, struct sonde_error *err);
 
+/* Makes a string id of the source one of the target. */
+enum sonde_status sonde_remap_string(struct sonde_remap *remap, uint32_t *string,
+				     struct sonde_error *err);
+
 /* For a first try without a call. */
 const struct sonde_id_map *sonde_remap_functions(const struct sonde_remap *remap);
 

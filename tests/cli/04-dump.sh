@@ -66,9 +66,9 @@ END
 run dump trace --csv --limit 2
 tr -d '\r' <"$out" >"$work/unix"
 same_text "$work/unix" "CSV has a header and both times" <<'END'
-time_ns,relative_ns,track,track_name,kind,name,depth,synthetic,value
-1000000000132,0,0,thread 0,call,run_loop,1,0,
-1000000000153,21,0,thread 0,call,fail,2,0,
+time_ns,relative_ns,track,track_name,kind,name,depth,synthetic,value,arguments
+1000000000132,0,0,thread 0,call,run_loop,1,0,,
+1000000000153,21,0,thread 0,call,fail,2,0,,
 END
 is "$(grep -c "$(printf '\r')\$" "$out")" 3 "CSV lines end as RFC 4180 says"
 run dump trace --csv
@@ -161,6 +161,13 @@ silent "which is empty"
 run dump trace --function nothing_has_this_name
 exits 0 "nothing fits"
 err_has 'no event fits' "nothing fits: a word about it"
+
+run dump trace --kind range-begin,range-end,flow-begin
+exits 0 "kinds that this format does not have"
+err_has 'no event fits' "are words all the same"
+run dump trace --resource 0
+exits 3 "a resource that is not there"
+err_has '^sonde: trace: there is no resource 0$' "which is said"
 
 # What is in names must not reach a terminal, nor break a table.
 sed -i 's/"name": "run_loop"/"name": "run\\u001b[31m\\nloop,\\"\\u202e\\u009b"/' trace/manifest.json

@@ -30,6 +30,12 @@ exits 0 "what is filtered passes the check"
 run info few
 out_has '^  holds .* 1 track,' "tracks that were not asked for are absent"
 
+run convert trace -o styled --style plain
+exits 2 "a style that the format does not have"
+err_has '^sonde: --style: format atf is written in one way only' "which is said"
+[ ! -e styled ]
+ok $? "and nothing is written"
+
 run convert trace -o copy
 exits 3 "an existing output is not replaced"
 run convert trace -o copy --force --quiet
@@ -124,7 +130,8 @@ ok $? "leaves the output"
 
 if have python3; then
 	python3 -c 'import json; (loss,) = json.load(open("loss.json"))["losses"]
-assert loss["count"] == 106 and loss["what"] == "details without an event"'
+assert loss["count"] == 106 and loss["what"] == "details without an event"
+assert loss["only_elsewhere"] is False'
 	ok $? "the loss report is JSON"
 	run cut trace --from 100us --to 200us -o piece2 --json
 	python3 - "$out" <<'END'

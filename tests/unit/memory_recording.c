@@ -2,9 +2,11 @@
 /* The recording in memory and the collecting sink of memory_recording.h. */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "formats/format.h"
@@ -28,6 +30,8 @@ struct memory {
 	SONDE_VEC(struct memory_track) tracks;
 	pthread_mutex_t lock;	   /* of what follows */
 	struct sonde_key_map lazy; /* key of an undefined function -> id */
+	SONDE_VEC(struct sonde_blob) blobs;
+	struct sonde_arena bytes; /* of arguments */
 };
 
 struct memory_cursor {
@@ -135,6 +139,8 @@ static enum sonde_status memory_detail(struct sonde_cursor *base, uint64_t numbe
 	if (number >= track->details.count)
 		return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET, "no such detail");
 	*detail = track->details.items[number];
+	if (detail->kind == SONDE_DETAIL_ARGUMENTS)
+		return SONDE_OK;
 	cursor->byte = (uint8_t)number;
 	detail->stack = &cursor->byte;
 	detail->stack_size = 1;
@@ -173,6 +179,17 @@ static enum sonde_status memory_cursor_open(struct sonde_recording *recording, u
 	return SONDE_OK;
 }
 
+static enum sonde_status memory_blob(struct sonde_recording *recording, uint32_t number,
+				     struct sonde_blob *blob, struct sonde_error *err)
+{
+	struct memory *memory = recording->data;
+
+	*blob = memory->blobs.items[number];
+	if (!blob->bytes)
+		return sonde_fail(err, SONDE_CORRUPT, number, "made to fail");
+	return SONDE_OK;
+}
+
 static void memory_close(struct sonde_recording *recording)
 {
 	struct memory *memory = recording->data;
@@ -182,6 +199,8 @@ static void memory_close(struct sonde_recording *recording)
 		sonde_vec_release(&memory->tracks.items[i].details);
 	}
 	sonde_vec_release(&memory->tracks);
+	sonde_vec_release(&memory->blobs);
+	sonde_arena_release(&memory->bytes);
 	sonde_key_map_release(&memory->lazy);
 	pthread_mutex_destroy(&memory->lock);
 	free(memory);
@@ -192,6 +211,7 @@ struct sonde_recording *memory_recording_new(size_t batch_size)
 	static const struct sonde_format format = { .info.name = "memory" };
 	static const struct sonde_recording_ops ops = {
 		.cursor_open = memory_cursor_open,
+		.blob = memory_blob,
 		.close = memory_close,
 	};
 	struct sonde_recording *recording = sonde_recording_new(&format, "memory");
@@ -286,6 +306,51 @@ uint32_t memory_add_detail(struct sonde_recording *recording, uint32_t track, ui
 	definition_of(recording, track)->detail_count++;
 	recording->lanes |= SONDE_LANE_DETAILS;
 	return (uint32_t)(memory->details.count - 1);
+}
+
+uint32_t memory_add_event_type(struct sonde_recording *recording, const char *name,
+			       const char *arguments)
+{
+	struct sonde_event_type type = {
+		.name = memory_add_string(recording->definitions, name),
+		.arguments = memory_add_string(recording->definitions, arguments),
+	};
+	uint32_t id;
+
+	need(!sonde_definitions_add_event_type(recording->definitions, &type, &id, NULL));
+	return id;
+}
+
+uint32_t memory_add_arguments(struct sonde_recording *recording, uint32_t track,
+			      uint32_t event_type, const void *bytes, size_t size)
+{
+	struct memory *memory = recording->data;
+	uint32_t number = memory_add_detail(recording, track, SONDE_NONE);
+	struct sonde_detail *detail = &track_of(recording, track)->details.items[number];
+
+	detail->kind = SONDE_DETAIL_ARGUMENTS;
+	detail->event_type = event_type;
+	detail->bytes = (const uint8_t *)sonde_arena_copy_text(&memory->bytes, bytes, size);
+	detail->size = size;
+	need(detail->bytes);
+	return number;
+}
+
+void memory_add_blob(struct sonde_recording *recording, const char *name, bool is_text,
+		     const char *bytes, size_t size)
+{
+	struct memory *memory = recording->data;
+	struct sonde_blob *added = sonde_vec_push(&memory->blobs);
+
+	need(added);
+	*added = (struct sonde_blob){
+		.name = memory_add_string(recording->definitions, name),
+		.is_text = is_text,
+		.bytes = (const uint8_t *)bytes,
+		.size = size,
+	};
+	recording->lanes |= SONDE_LANE_BLOBS;
+	recording->blob_count++;
 }
 
 void memory_fail_at(struct sonde_recording *recording, uint32_t track, uint64_t index)
@@ -414,9 +479,28 @@ static enum sonde_status collect_events(struct sonde_sink *sink, uint32_t number
 			return status;
 		if (status == SONDE_OK && detail.stack)
 			need(*detail.stack == (uint8_t)batch->events[i].detail);
-		track->detail_functions[track->count] = detail.function;
+		track->detail_functions[track->count] =
+			detail.kind == SONDE_DETAIL_ARGUMENTS ? detail.event_type : detail.function;
+		for (size_t k = 0; detail.kind == SONDE_DETAIL_ARGUMENTS && k < detail.size; k++)
+			collector->argument_bytes += detail.bytes[k];
 		track->events[track->count++] = batch->events[i];
 	}
+	return SONDE_OK;
+}
+
+enum sonde_status collect_blob(struct sonde_sink *sink, const struct sonde_blob *blob,
+			       struct sonde_error *err)
+{
+	struct collector *collector = (struct collector *)sink;
+	size_t number = collector->blob_count++;
+
+	(void)err;
+	need(collector->begun == 1 && number < COLLECTED_BLOBS);
+	for (uint32_t i = 0; i < collector->track_count; i++)
+		need(!collector->tracks[i].count && !collector->tracks[i].ends);
+	collector->blobs[number] = *blob;
+	snprintf(collector->blob_names[number], sizeof(collector->blob_names[number]), "%s",
+		 sonde_definitions_string(collector->definitions, blob->name));
 	return SONDE_OK;
 }
 

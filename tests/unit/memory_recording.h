@@ -25,6 +25,17 @@ void memory_add_event(struct sonde_recording *recording, uint32_t track, struct 
 /* Adds a detail about `function` to a track; gives its number. */
 uint32_t memory_add_detail(struct sonde_recording *recording, uint32_t track, uint32_t function);
 
+uint32_t memory_add_event_type(struct sonde_recording *recording, const char *name,
+			       const char *arguments);
+
+/* Adds typed arguments to a track; the packed bytes are copied. Gives the number of the detail. */
+uint32_t memory_add_arguments(struct sonde_recording *recording, uint32_t track,
+			      uint32_t event_type, const void *bytes, size_t size);
+
+/* Adds a resource; its bytes are borrowed. NULL bytes: reading it fails with SONDE_CORRUPT. */
+void memory_add_blob(struct sonde_recording *recording, const char *name, bool is_text,
+		     const char *bytes, size_t size);
+
 /* Reading the event of this index fails with SONDE_CORRUPT. */
 void memory_fail_at(struct sonde_recording *recording, uint32_t track, uint64_t index);
 
@@ -50,9 +61,12 @@ struct collected_track {
 	struct sonde_event *events;
 	size_t count;
 	size_t capacity;
-	uint32_t *detail_functions; /* by event; SONDE_NONE where it has no detail */
+	/* By event; of arguments the event type, else the function; SONDE_NONE without a detail. */
+	uint32_t *detail_functions;
 	unsigned int ends;
 };
+
+#define COLLECTED_BLOBS 8
 
 struct collector {
 	struct sonde_sink base;
@@ -64,9 +78,17 @@ struct collector {
 	void (*at_finish)(struct collector *collector);
 	void *user;
 	unsigned int begun, finished;
+	/* Taken only where ops.blob is set to collect_blob() and the lanes have blobs. */
+	struct sonde_blob blobs[COLLECTED_BLOBS];
+	char blob_names[COLLECTED_BLOBS][32];
+	size_t blob_count;
+	_Atomic uint64_t argument_bytes; /* the sum of all bytes of arguments that came */
 	_Atomic int calls_until_failure; /* of events and track_end; negative: never */
 	_Atomic unsigned int calls_after_failure;
 };
+
+enum sonde_status collect_blob(struct sonde_sink *sink, const struct sonde_blob *blob,
+			       struct sonde_error *err);
 
 /* By default it holds events and details and takes tracks in parallel. */
 void collector_init(struct collector *collector);

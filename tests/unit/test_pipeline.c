@@ -595,11 +595,14 @@ static void test_what_the_sink_cannot_hold_is_counted(void **state)
 	struct collector collector;
 
 	(void)state;
-	recording->lanes |= SONDE_LANE_SAMPLES | SONDE_LANE_BLOBS;
+	recording->lanes |= SONDE_LANE_SAMPLES;
+	memory_add_blob(recording, "a.c", true, "int a;", 6);
+	memory_add_blob(recording, "b.c", true, "int b;", 6);
 
 	options.loss = sonde_loss_new();
 	collector_init(&collector);
 	collector.ops.lanes |= SONDE_LANE_BLOBS;
+	collector.ops.blob = collect_blob;
 	assert_int_equal(
 		sonde_pipeline_run(&recording, 1, &collector.base, &options, &result, NULL),
 		SONDE_OK);
@@ -619,7 +622,7 @@ static void test_what_the_sink_cannot_hold_is_counted(void **state)
 	assert_int_equal(loss_entries(options.loss), 4);
 	check_loss(options.loss, "details", 20);
 	check_loss(options.loss, "details without an event", 3);
-	check_loss(options.loss, "blobs", 1);
+	check_loss(options.loss, "resources", 2);
 	assert_int_equal(result.details_written, 0);
 	assert_int_equal(result.events_written, 40);
 	collector_release(&collector);

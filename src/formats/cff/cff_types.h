@@ -12,10 +12,19 @@
 #include "base/vec.h"
 #include "formats/cff/cff_strings.h"
 
+/*
+ * Names and lists of arguments are not longer than this: many events may refer to one text, and
+ * each has to be compared.
+ */
+#define CFF_NAME_LIMIT 4096
+
 struct cff_type {
 	char *name;
-	char *arguments; /* signature as in the file */
-	struct sonde_signature *signature;
+	const char *arguments; /* signature as in the file */
+	const struct sonde_signature *signature;
+	const char *model_arguments; /* the same in the words of the model: cff_arguments.h */
+	const struct cff_field *fields;
+	size_t field_count;
 	uint32_t flags;
 	enum cff_event_class class;
 	enum cff_builtin builtin; /* by name, whatever flags say */
@@ -27,7 +36,9 @@ struct cff_types {
 	SONDE_VEC(struct cff_type *) all;   /* each name once, in the order of definition */
 	SONDE_VEC(struct cff_type *) wires; /* by wire id; NULL: undefined */
 	/* private */
-	struct sonde_key_map names;
+	struct sonde_text_map names;
+	struct sonde_text_map forms_by_text;
+	SONDE_VEC(struct cff_form *) forms; /* each list of arguments once */
 };
 
 /* Knows wire id 1, and nothing else. */

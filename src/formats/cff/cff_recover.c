@@ -424,11 +424,13 @@ static enum sonde_status write_file(struct recovery *recovery, struct sonde_reco
 		uint32_t type = cff_chunk_field(image, chunk, CFF_CHUNK_TYPE);
 		uint64_t written = recovery->out.written, copied;
 
-		if (is_whole(recovery, i))
+		bool is_good = type == CFF_CHUNK_EVENT_DATA ||
+			       (type == CFF_CHUNK_FILE_HEADER && has_header);
+
+		if (is_good && is_whole(recovery, i))
 			status = sonde_output_write(&recovery->out, image->data + chunk->offset,
 						    chunk->length, err);
-		else if (type == CFF_CHUNK_EVENT_DATA ||
-			 (type == CFF_CHUNK_FILE_HEADER && has_header))
+		else if (is_good)
 			status = rewrite_chunk(recovery, i, err);
 		copied = recovery->out.written - written;
 		recovery->dropped += copied < chunk->length ? chunk->length - copied : 0;

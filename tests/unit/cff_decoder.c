@@ -334,7 +334,9 @@ static void understand(struct reading *reading, const struct decoded_type *type,
 	if (type->class == 1) {
 		event->kind = SONDE_EVENT_CALL;
 		event->depth++;
-		if (meaning)
+		if (!strcmp(type->name, "sonde.scope#call"))
+			event->function = sonde_load_u32le(values);
+		else if (meaning)
 			event->function = meaning->function;
 	} else if (!strcmp(type->name, "wtf.scope#leave")) {
 		event->kind = reading->is_exception ? SONDE_EVENT_EXCEPTION : SONDE_EVENT_RETURN;
@@ -370,7 +372,8 @@ static void read_event(struct reading *reading, const struct decoded_type *type,
 	track = &decoded->tracks.items[reading->track];
 	chunk = chunk_of(reading, time_ns);
 	understand(reading, type, values, &event);
-	if (event.event.kind == SONDE_EVENT_CALL && *type->arguments)
+	if (event.event.kind == SONDE_EVENT_CALL && *type->arguments &&
+	    strcmp(type->name, "sonde.scope#call") != 0)
 		event.event_type = meaning_of(decoded, type->name)->event_type;
 	else if (event.event.kind > SONDE_EVENT_EXCEPTION &&
 		 event.event.kind != SONDE_EVENT_COUNTER && *type->arguments &&

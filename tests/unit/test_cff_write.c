@@ -169,6 +169,31 @@ static void assert_nothing_lost(const struct world *world)
 	}
 }
 
+static uint32_t add_type(struct world *world, const char *name, const char *arguments, bool scope)
+{
+	uint32_t id = memory_add_event_type(world->source, name, arguments);
+
+	((struct sonde_event_type *)sonde_definitions_event_type(world->source->definitions, id))
+		->is_scope = scope;
+	return id;
+}
+
+/* An event with arguments that are packed already. */
+static void add_with(struct world *world, struct sonde_event event, uint32_t type,
+		     const struct sonde_buffer *values)
+{
+	assert_false(values->failed);
+	event.detail = memory_add_arguments(world->source, 0, type, values->data, values->size);
+	memory_add_event(world->source, 0, event);
+}
+
+static void put_number(struct sonde_buffer *values, enum sonde_argument_type type, uint64_t bits)
+{
+	union sonde_argument_value value = { .u64 = bits };
+
+	sonde_arguments_put_number(values, type, value);
+}
+
 static void test_calls(void **state)
 {
 	struct world *world = new_world();
@@ -286,8 +311,8 @@ static void test_plain_times(void **state)
 	world_free(world);
 }
 
-/* More functions than there are wire ids, twice over, and in a random order. */
-static void test_many_types(void **state)
+/* More functions than other readers have room for: the last ones are named in an argument. */
+static void test_many_functions(void **state)
 {
 	enum { FUNCTIONS = 70000 };
 	struct world *world = new_world();
@@ -300,19 +325,60 @@ static void test_many_types(void **state)
 		snprintf(name, sizeof(name), "f%u", i);
 		memory_add_function(world->source, world->process, name);
 	}
-	for (uint32_t i = 0; i < 4 * FUNCTIONS; i++) {
-		uint32_t function =
-			i / 2 < FUNCTIONS ? i / 2 : (uint32_t)(memory_random(&random) % FUNCTIONS);
+	for (uint32_t i = 0; i < 2 * FUNCTIONS; i++) {
+		uint32_t function = i < FUNCTIONS ? i :
+						    (uint32_t)(memory_random(&random) % FUNCTIONS);
 
 		memory_add_event(world->source, track,
 				 memory_event(SONDE_EVENT_CALL, 10 * i, function, 1));
 		memory_add_event(world->source, track,
-				 memory_event(SONDE_EVENT_RETURN, 10 * i + 5, function, 1));
+				 memory_event(i % 9 ? SONDE_EVENT_RETURN : SONDE_EVENT_EXCEPTION,
+					      10 * i + 5, function, 1));
+	}
+	write_and_compare(world);
+	assert_nothing_lost(world);
+	assert_index_agrees(world->decoded);
+	assert_true(world->decoded->types.count <= 60001);
+	assert_in_range(lost(world, "functions beyond the first 60,000", true), 10000, 10030);
+	world_free(world);
+}
+
+/* More event types than there are wire ids, twice over: ids get new meanings. */
+static void test_many_types(void **state)
+{
+	enum { TYPES = 66000 };
+	struct world *world = new_world();
+	struct sonde_buffer values = { 0 };
+	char name[32];
+
+	(void)state;
+	memory_add_track(world->source, world->process, "t");
+	memory_add_function(world->source, world->process, "f");
+	put_number(&values, SONDE_ARGUMENT_UINT32, 7);
+	for (uint32_t i = 0; i < TYPES; i++) {
+		snprintf(name, sizeof(name), "e%u", i);
+		memory_add_event_type(world->source, name, i % 2 ? "uint32 x" : "");
+	}
+	for (uint32_t i = 0; i < 3 * TYPES / 2; i++) {
+		struct sonde_event event = memory_event(SONDE_EVENT_INSTANT, i, i % TYPES, 0);
+
+		if (i % 1000 == 0)
+			memory_add_event(
+				world->source, 0,
+				memory_event(i % 3000 ? SONDE_EVENT_EXCEPTION : SONDE_EVENT_CALL, i,
+					     0, i % 7));
+		if (i % 100 == 0)
+			event.kind = SONDE_EVENT_MARK;
+		if (i % TYPES % 2)
+			add_with(world, event, i % TYPES, &values);
+		else
+			memory_add_event(world->source, 0, event);
 	}
 	write_and_compare(world);
 	assert_nothing_lost(world);
 	assert_null(world->decoded->index);
-	assert_true(world->decoded->redefinitions > 5000);
+	assert_true(world->decoded->redefinitions > 100);
+	sonde_buffer_release(&values);
 	world_free(world);
 }
 
@@ -398,31 +464,6 @@ static void test_names(void **state)
 	assert_int_equal(lost(world, "names that are changed", true), 5);
 	assert_true(lost(world, "names that are not UTF-8", false) > 0);
 	world_free(world);
-}
-
-static uint32_t add_type(struct world *world, const char *name, const char *arguments, bool scope)
-{
-	uint32_t id = memory_add_event_type(world->source, name, arguments);
-
-	((struct sonde_event_type *)sonde_definitions_event_type(world->source->definitions, id))
-		->is_scope = scope;
-	return id;
-}
-
-/* An event with arguments that are packed already. */
-static void add_with(struct world *world, struct sonde_event event, uint32_t type,
-		     const struct sonde_buffer *values)
-{
-	assert_false(values->failed);
-	event.detail = memory_add_arguments(world->source, 0, type, values->data, values->size);
-	memory_add_event(world->source, 0, event);
-}
-
-static void put_number(struct sonde_buffer *values, enum sonde_argument_type type, uint64_t bits)
-{
-	union sonde_argument_value value = { .u64 = bits };
-
-	sonde_arguments_put_number(values, type, value);
 }
 
 /* Every type of argument, with random bits; texts of every byte. */
@@ -851,15 +892,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_calls),	    cmocka_unit_test(test_functions_met_late),
 		cmocka_unit_test(test_unbalanced),  cmocka_unit_test(test_times),
-		cmocka_unit_test(test_plain_times), cmocka_unit_test(test_many_types),
-		cmocka_unit_test(test_many_zones),  cmocka_unit_test(test_names),
-		cmocka_unit_test(test_arguments),   cmocka_unit_test(test_texts),
-		cmocka_unit_test(test_kinds),	    cmocka_unit_test(test_scope_enter),
-		cmocka_unit_test(test_losses),	    cmocka_unit_test(test_definitions),
-		cmocka_unit_test(test_own_header),  cmocka_unit_test(test_deep_stack),
-		cmocka_unit_test(test_empty),	    cmocka_unit_test(test_json),
-		cmocka_unit_test(test_styles),	    cmocka_unit_test(test_unfinished),
-		cmocka_unit_test(test_signatures),
+		cmocka_unit_test(test_plain_times), cmocka_unit_test(test_many_functions),
+		cmocka_unit_test(test_many_types),  cmocka_unit_test(test_many_zones),
+		cmocka_unit_test(test_names),	    cmocka_unit_test(test_arguments),
+		cmocka_unit_test(test_texts),	    cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_scope_enter), cmocka_unit_test(test_losses),
+		cmocka_unit_test(test_definitions), cmocka_unit_test(test_own_header),
+		cmocka_unit_test(test_deep_stack),  cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_json),	    cmocka_unit_test(test_styles),
+		cmocka_unit_test(test_unfinished),  cmocka_unit_test(test_signatures),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch_in_memory, remove_scratch);

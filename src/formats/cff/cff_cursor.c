@@ -452,7 +452,7 @@ static enum sonde_status cff_cursor_detail(struct sonde_cursor *base, uint64_t n
 		place = (size_t)(number - reader->first);
 		event = &reader->events[place];
 	}
-	if (!event || !sonde_event_has_detail(event))
+	if (!event || !reader->types || !sonde_event_has_detail(event))
 		return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
 				  "there is no detail %llu in this zone",
 				  (unsigned long long)number);

@@ -204,7 +204,8 @@ static enum sonde_status name_plan(struct cff_scan *scan, struct cff_plan *plan,
 
 	plan->event_type = SONDE_NONE;
 	if (scan->ours)
-		cff_ours_find(scan->ours, type->name, &function, &plan->event_type);
+		cff_ours_find(scan->ours, type->name, type->model_arguments, &function,
+			      &plan->event_type);
 	if (plan->event_type == SONDE_NONE)
 		status = add_event_type(scan, type, &plan->event_type, err);
 	if (plan->step == CFF_STEP_CALL || plan->step == CFF_STEP_CALL_NAMED) {
@@ -363,9 +364,29 @@ enum sonde_status cff_scan_create_zone(struct cff_scan *scan, const uint8_t *eve
 	return status;
 }
 
+/* Functions that our definitions named are found by their names too. */
+static enum sonde_status take_functions(struct cff_scan *scan, struct sonde_error *err)
+{
+	uint32_t count = sonde_definitions_function_count(scan->definitions);
+
+	for (uint32_t i = 0; i < count; i++) {
+		const char *name = sonde_definitions_string(
+			scan->definitions, sonde_definitions_function(scan->definitions, i)->name);
+		size_t length = strlen(name);
+
+		if (sonde_text_map_find(&scan->functions, name, length) == SONDE_NONE &&
+		    !sonde_text_map_add(&scan->functions, name, length, i))
+			return sonde_fail_nomem(err);
+	}
+	return SONDE_OK;
+}
+
 enum sonde_status cff_scan_init(struct cff_scan *scan, struct sonde_error *err)
 {
 	enum sonde_status status = cff_types_init(&scan->types, err);
+
+	if (status == SONDE_OK)
+		status = take_functions(scan, err);
 
 	scan->leave_function = SONDE_NONE;
 	if (status == SONDE_OK)

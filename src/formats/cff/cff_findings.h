@@ -87,7 +87,12 @@
 	X(ANY_JSON, "cff-any-json", ERROR, "a value of type any is not JSON",                      \
 	  "it is handed out as it is; sonde recover makes it null")                                \
 	/* ours */                                                                                 \
-	X(INDEX, "cff-index", WARNING, "the index in the file header disagrees with the file",     \
+	X(DEFINITIONS, "cff-definitions", WARNING,                                                 \
+	  "the definitions that sonde wrote into the file are damaged",                            \
+	  "the file is read as one of another program")                                            \
+	X(INDEX_WRONG, "cff-index-wrong", ERROR, "the index in the file is wrong",                 \
+	  "sonde recover writes a copy without it")                                                \
+	X(INDEX, "cff-index", WARNING, "the index in the file cannot be used",                     \
 	  "the whole file is read instead; sonde recover drops the index")                         \
 	/* recovery */                                                                             \
 	X(RECOVER_GAP, "cff-recover-gap", ERROR, "bytes without a chunk", "they are dropped")      \

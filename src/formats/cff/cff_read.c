@@ -38,6 +38,9 @@ static enum sonde_status cff_blob(struct sonde_recording *recording, uint32_t nu
 
 	(void)err;
 	*blob = (struct sonde_blob){
+		.name = data->scan.ours && number < data->scan.ours->blob_names.count ?
+				data->scan.ours->blob_names.items[number] :
+				0,
 		.is_text = part.type == CFF_PART_STRING_RESOURCE,
 		.bytes = part.data,
 		.size = part.size,
@@ -113,16 +116,43 @@ static enum sonde_status add_track(struct sonde_definitions *definitions, uint32
 	return status;
 }
 
+/* A track that our definitions have; it may have no zone. */
+static enum sonde_status add_our_track(struct sonde_definitions *definitions,
+				       const struct cff_ours_track *ours, struct cff_zone *zone,
+				       struct sonde_error *err)
+{
+	struct sonde_track track = ours->track;
+	uint32_t id;
+
+	if (zone) {
+		track.event_count = zone->count;
+		track.detail_count = zone->details;
+		track.time_first_ns = zone->first_ns;
+		track.time_last_ns = zone->last_ns;
+		zone->synthetic_head = ours->synthetic_head;
+		zone->synthetic_tail = ours->synthetic_tail < zone->count ? ours->synthetic_tail :
+									    zone->count;
+	}
+	return sonde_definitions_add_track(definitions, &track, &id, err);
+}
+
 static enum sonde_status add_tracks(struct sonde_recording *recording, struct sonde_error *err)
 {
 	struct cff_recording *data = recording->data;
+	const struct cff_ours *ours = data->scan.ours;
+	size_t count = data->scan.zones.count, known = ours ? ours->tracks.count : 0;
 	enum sonde_status status = SONDE_OK;
 	uint64_t details = 0;
 
-	for (size_t i = 0; i < data->scan.zones.count && status == SONDE_OK; i++) {
-		status = add_track(recording->definitions, (uint32_t)i, data->scan.zones.items[i],
-				   err);
-		details += data->scan.zones.items[i]->details;
+	for (size_t i = 0; (i < count || i < known) && status == SONDE_OK; i++) {
+		struct cff_zone *zone = i < count ? data->scan.zones.items[i] : NULL;
+
+		if (i < known)
+			status = add_our_track(recording->definitions, &ours->tracks.items[i], zone,
+					       err);
+		else
+			status = add_track(recording->definitions, (uint32_t)i, zone, err);
+		details += zone ? zone->details : 0;
 	}
 	recording->blob_count = (uint32_t)data->scan.blobs.count;
 	recording->lanes = SONDE_LANE_EVENTS;
@@ -139,7 +169,9 @@ enum sonde_status cff_recording_scan(struct cff_recording *data,
 {
 	enum sonde_status status = cff_header_read(&data->header, &data->image, findings, err);
 
-	if (status == SONDE_OK)
+	if (status == SONDE_OK && data->header.is_ours)
+		status = cff_ours_read(&data->image, definitions, findings, &data->scan.ours, err);
+	if (status == SONDE_OK && !data->scan.ours)
 		status = cff_header_define(&data->header, definitions, err);
 	if (status < 0)
 		return status;

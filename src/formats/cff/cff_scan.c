@@ -424,7 +424,7 @@ static enum sonde_status take_buffer(struct cff_scan *scan, struct run *run, con
 		if (plan->step < CFF_STEP_DEFINE) {
 			if (__builtin_expect(!run->zone, 0))
 				status = open_piece(scan, run, at, err);
-			if (status == SONDE_OK)
+			if (status == SONDE_OK && run->zone)
 				status = take_event(scan, run, plan, at, size, err);
 		} else {
 			status = take_structure(scan, run, plan, at, err);

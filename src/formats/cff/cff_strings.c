@@ -62,7 +62,7 @@ enum sonde_status cff_strings_get(struct cff_strings *strings, uint32_t ordinal,
 		strings->starts.count = 0;
 		return sonde_fail_nomem(err);
 	}
-	if (ordinal >= strings->starts.count)
+	if (!strings->data || ordinal >= strings->starts.count)
 		return SONDE_OK;
 	start = strings->starts.items[ordinal];
 	*length = strnlen((const char *)strings->data + start, strings->size - start);

@@ -71,7 +71,7 @@ static bool sort_ordinals(struct cff_texts *texts)
 enum sonde_status cff_texts_init(struct cff_texts *texts, const uint8_t *table, size_t size,
 				 struct sonde_error *err)
 {
-	const char *text = table ? (const char *)table : "", *end = text + size;
+	const char *text = size ? (const char *)table : "", *end = text + size;
 	bool ok = true;
 
 	*texts = (struct cff_texts){ 0 };

@@ -150,7 +150,7 @@ static enum sonde_status make_type(struct cff_types *types, const struct cff_typ
 	enum sonde_status status = find_form(types, arguments, &form, err);
 	struct cff_type *type;
 
-	if (status < 0)
+	if (!form)
 		return status;
 	type = malloc(sizeof(*type));
 	if (!type)

@@ -86,6 +86,13 @@ static inline bool cff_stack_push(struct cff_stack *stack, uint32_t function, ui
 	return true;
 }
 
+/* A leave of nothing where no function stands for it: only where an index is wrong. */
+static inline void cff_walk_orphan(const struct cff_plan *plan, struct sonde_event *event)
+{
+	event->kind = SONDE_EVENT_INSTANT;
+	event->function = plan->event_type;
+}
+
 /*
  * Sets kind, function, depth and extra of an event whose function (for CALL_NAMED it was looked
  * up) is given, and enters or leaves scopes. False where memory failed.
@@ -110,6 +117,8 @@ static inline bool cff_walk_event(const struct cff_scan *scan, struct cff_stack 
 		event->function = is_open ? top.function : scan->leave_function;
 		if (is_open)
 			cff_stack_pop(scan, stack);
+		else if (event->function == SONDE_NONE)
+			cff_walk_orphan(plan, event);
 		break;
 	case CFF_STEP_EXTRA:
 		event->extra = sonde_load_u32le(bytes + CFF_EVENT_SIZE);

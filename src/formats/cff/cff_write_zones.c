@@ -100,6 +100,14 @@ static bool make_distinct(struct cff_writer *writer, struct sonde_text_map *take
 	return copy != NULL;
 }
 
+/* Zones that come without a type and a location had none, or empty ones. */
+static const char *type_of(enum sonde_track_kind kind)
+{
+	if (kind == SONDE_TRACK_ZONE)
+		return "";
+	return kind == SONDE_TRACK_GPU_STREAM ? "native_gpu" : "native_script";
+}
+
 static bool name_zone(struct cff_writer *writer, struct sonde_text_map *taken, uint32_t id)
 {
 	const struct sonde_track *track = sonde_definitions_track(writer->definitions, id);
@@ -118,9 +126,10 @@ static bool name_zone(struct cff_writer *writer, struct sonde_text_map *taken, u
 	if (type == FAILED || location == FAILED)
 		return false;
 	if (type == ABSENT)
-		zone->type = track->kind == SONDE_TRACK_GPU_STREAM ? "native_gpu" : "native_script";
+		zone->type = type_of(track->kind);
 	if (location == ABSENT)
-		zone->location = make_location(writer, track);
+		zone->location = track->kind == SONDE_TRACK_ZONE ? "" :
+								   make_location(writer, track);
 	if (location == ABSENT && !zone->location)
 		return false;
 	return zone->name && make_distinct(writer, taken, zone, id);
@@ -143,7 +152,7 @@ enum sonde_status cff_write_zone(struct cff_writer *writer, struct cff_chunk_wri
 	sonde_store_u32le(slots + 4, put_text(chunk, zone->name));
 	sonde_store_u32le(slots + 8, put_text(chunk, zone->type));
 	sonde_store_u32le(slots + 12, put_text(chunk, zone->location));
-	cff_chunk_put(chunk, CFF_ZONE_CREATE + 1, time, slots, sizeof(slots));
+	cff_chunk_put(chunk, CFF_WRITE_ZONE_CREATE, time, slots, sizeof(slots));
 	return SONDE_OK;
 }
 

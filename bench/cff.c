@@ -158,14 +158,18 @@ static int measure_open(const char *path)
 /* Writes a recording as a wtf-trace file, from its events, on one thread. */
 static int measure_write(const char *source, const char *target)
 {
-	struct sonde_create_options create = { .format = "cff", .replace = true };
+	struct sonde_create_options create = { .format = "cff" };
 	struct sonde_run_options options = { .threads = 1 };
 	struct sonde_recording *recording = open_recording(source);
 	struct sonde_run_result result;
 	struct sonde_sink *sink;
 	struct sonde_error err;
-	double cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID), wall = seconds_of(CLOCK_MONOTONIC);
+	double cpu, wall;
 
+	/* or else giving back what an earlier run wrote would be measured too */
+	unlink(target);
+	cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+	wall = seconds_of(CLOCK_MONOTONIC);
 	need(sonde_sink_create(target, &create, &sink, &err), &err);
 	need(sonde_pipeline_run(&recording, 1, sink, &options, &result, &err), &err);
 	sonde_sink_free(sink);

@@ -3,7 +3,7 @@
 # Measures wtf-trace files with the build in BUILD_DIR, beside the npm reader tracing-framework in
 # the same run, and prints a table. Every figure is the median of some runs. CFF_EVENTS events in
 # the binary file (default 5000000, 60 MB), a fifth of that as JSON; CFF_LARGE events (default
-# 350000000, 4.2 GB) in the file that is only opened, which is removed afterwards.
+# 350000000, 4.2 GB) in the files that are only opened, which are removed afterwards.
 # usage: bench/cff.sh BUILD_DIR ATF_SESSION
 set -eu
 
@@ -16,10 +16,11 @@ events=${CFF_EVENTS:-5000000}
 events=$((events - events % 20))
 fewer=$((events / 5))
 large=${CFF_LARGE:-350000000}
+large=$((large - large % 20))
 runs=5
 peer_runs=3
 
-ninja -C "$build" sonde bench/sonde-generate-cff bench/sonde-bench-cff >&2
+ninja -C "$build" sonde bench/sonde-generate bench/sonde-generate-cff bench/sonde-bench-cff >&2
 mkdir -p "$data"
 
 # A file of so many events; prints where it is.
@@ -105,25 +106,32 @@ time_info() {
 	echo $(((end - start) / 1000000))
 }
 
-# 4 GB that are opened and removed; left out where the disk has no room for twice that.
+# measure_open WHAT FILE: a file of which nothing is in memory.
+measure_open() {
+	ours open "$2" >"$data/ours"
+	size=$(member bytes <"$data/ours")
+	read=$(member bytes_read <"$data/ours")
+	row "open $(divide "$size" 1000000000) GB$1" \
+		"$(divide "$(member wall_seconds <"$data/ours")" 0.001)" ms '' '' ''
+	row '  of that read' "$(divide "$read" 1000000)" MB '' '' "$3"
+	rm -f "$2"
+}
+
+# Some GB that are opened and removed: as sonde writes them, with an index at the end, and as other
+# programs do. Left out where the disk has no room for twice that.
 measure_large() {
 	free=$(df -Pk "$data" | awk 'NR == 2 { print $4 }')
 	if [ "$free" -lt $((large * 24 / 1024)) ]; then
-		echo "large file: left out, it needs $((large * 24 / 1024 / 1024)) MB of free disk"
+		echo "large files: left out, they need $((large * 24 / 1024 / 1024)) MB of free disk"
 		return 0
 	fi
 	file=$data/large.wtf-trace
 	trap 'rm -f "$file"' EXIT
 	trap 'exit 130' INT TERM
+	"$build/bench/sonde-generate" --events $((large * 6 / 5)) --format cff -o "$file" >&2
+	measure_open " that sonde wrote" "$file" 'not all'
 	"$build/bench/sonde-generate-cff" "$large" "$file"
-	ours open "$file" >"$data/ours"
-	size=$(member bytes <"$data/ours")
-	read=$(member bytes_read <"$data/ours")
-	row "open $(divide "$size" 1000000000) GB" \
-		"$(divide "$(member wall_seconds <"$data/ours")" 0.001)" ms '' '' ''
-	row "  of that read" "$(divide "$read" 1000000)" MB '' '' \
-		"not all $(divide "$size" 1000000 0)"
-	rm -f "$file"
+	measure_open " without an index" "$file" ''
 	trap - EXIT INT TERM
 }
 

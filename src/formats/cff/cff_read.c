@@ -157,6 +157,7 @@ static enum sonde_status add_tracks(struct sonde_recording *recording, struct so
 	}
 	recording->blob_count = (uint32_t)data->scan.blobs.count;
 	recording->lanes = SONDE_LANE_EVENTS;
+	recording->details_by_event = true;
 	if (details)
 		recording->lanes |= SONDE_LANE_DETAILS;
 	if (recording->blob_count)

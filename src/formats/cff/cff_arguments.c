@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arguments of events as the model has them: numbers of 64 bits put together, texts for ordinals. */
+/* Arguments of events as the model has them: numbers of 64 bits in one, texts for ordinals. */
 #include "formats/cff/cff_arguments.h"
 
 #include <stdlib.h>

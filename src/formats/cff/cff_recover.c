@@ -2,7 +2,7 @@
 /*
  * Recovering a file: whole chunks are copied as they are. Of a damaged one its good parts are
  * written anew, and of its events those before the fault; what strict readers refuse without need
- * is put right (a value that is not JSON becomes null, a second definition says what the first did).
+ * is put right (a value that is not JSON becomes null, a definition says what the first did).
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * String tables: texts one after the other, each ended by a NUL. Where each starts is found when the
+ * String tables: texts one after the other, each ended by a NUL. Where they start is found when the
  * first is asked for, so that chunks whose texts nobody wants cost nothing.
  */
 #include "formats/cff/cff_strings.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes an ATF session of any size for measurements: random nested calls with exceptions now and
+ * Writes a recording of any size for measurements: random nested calls with exceptions now and
  * then, on threads that overlap in time. It is a recording whose cursors make up their events, and
  * goes through the same pipeline and writer as a conversion does. The same options give the same
  * bytes.
@@ -30,6 +30,7 @@ struct plan {
 	uint64_t stack_bytes;
 	uint64_t seed;
 	const char *output;
+	const char *format;
 	uint8_t stack[STACK_POOL]; /* random bytes that details point into */
 };
 
@@ -268,7 +269,7 @@ static enum sonde_status generate(struct plan *plan, struct sonde_run_result *re
 {
 	static const struct sonde_format format = { .info.name = "generated" };
 	static const struct sonde_recording_ops ops = { .cursor_open = generator_open };
-	const struct sonde_create_options create = { .format = "atf", .replace = true };
+	const struct sonde_create_options create = { .format = plan->format, .replace = true };
 	struct sonde_recording *recording = sonde_recording_new(&format, "generated");
 	struct sonde_sink *sink = NULL;
 	enum sonde_status status;
@@ -298,8 +299,8 @@ static bool parse_number(const char *text, uint64_t least, uint64_t most, uint64
 
 static void print_usage(FILE *file)
 {
-	fputs("usage: sonde-generate [options] -o FOLDER\n"
-	      "Writes an ATF session of random nested calls, for measurements.\n\n"
+	fputs("usage: sonde-generate [options] -o OUTPUT\n"
+	      "Writes a recording of random nested calls, for measurements.\n\n"
 	      "  --threads N         tracks (default 4)\n"
 	      "  --events N          events of all threads together (default 1000000)\n"
 	      "  --depth N           the deepest call (default 32)\n"
@@ -307,7 +308,8 @@ static void print_usage(FILE *file)
 	      "  --detail-share N    events with a detail, in percent (default 0)\n"
 	      "  --stack-bytes N     stack bytes in a detail, 0 to 256 (default 128)\n"
 	      "  --seed N            another seed, other data (default 1)\n"
-	      "  -o FOLDER           where to; replaced where it exists\n",
+	      "  --format NAME       the format to write (default atf)\n"
+	      "  -o OUTPUT           where to; replaced where it exists\n",
 	      file);
 }
 
@@ -322,6 +324,7 @@ static int parse_options(int argc, char **argv, struct plan *plan)
 		{ "detail-share", required_argument, NULL, 'D' },
 		{ "stack-bytes", required_argument, NULL, 'b' },
 		{ "seed", required_argument, NULL, 's' },
+		{ "format", required_argument, NULL, 'F' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -356,6 +359,9 @@ static int parse_options(int argc, char **argv, struct plan *plan)
 		case 's':
 			fits = parse_number(optarg, 0, UINT64_MAX, &plan->seed);
 			break;
+		case 'F':
+			plan->format = optarg;
+			break;
 		case 'o':
 			plan->output = optarg;
 			break;
@@ -385,6 +391,7 @@ int main(int argc, char **argv)
 		.functions = 1000,
 		.stack_bytes = 128,
 		.seed = 1,
+		.format = "atf",
 	};
 	struct sonde_run_result result;
 	struct sonde_error err;

@@ -26,7 +26,7 @@ LINES_MAX = 1200
 BANNED = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX|HA" r"CK)\b|/ho" r"me/\w|/wo" r"rk/")
 # Data and generated text: no rule about words or length applies.
 DATA = ("tests/golden/atf/", "tests/fuzz/corpus/", "LICENSE", "doc/img/")
-SPDX_SUFFIXES = (".c", ".h", ".py", ".sh", ".map", ".in", ".awk")
+SPDX_SUFFIXES = (".c", ".h", ".js", ".py", ".sh", ".map", ".in", ".awk")
 SPDX_NAMES = ("meson.build", "meson_options.txt", "Makefile", "run")
 
 
@@ -46,7 +46,7 @@ def sources():
         for folder, folders, files in os.walk(ROOT):
             folders[:] = [name for name in folders
                           if not name.startswith("build")
-                          and name not in (".git", "__pycache__", "demo")]
+                          and name not in (".git", "__pycache__", "demo", "node_modules")]
             names += [os.path.relpath(os.path.join(folder, name), ROOT) for name in files]
     return sorted(name for name in set(names) if (ROOT / name).is_file())
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the packages that are missing for the groups named: build, test, lint, bench. Says what
 # it installs and why; says nothing where nothing is missing. Needs Debian or Ubuntu to install;
-# elsewhere it prints what is missing and stops with 2.
+# elsewhere it prints what is missing and stops with 2. For test and bench it then has npm put the
+# existing reader of wtf-trace files into tests/interop/node_modules.
 set -eu
 
 groups=" ${*:-build} "
@@ -87,6 +88,8 @@ list_missing() {
 	need test zsh 'checks its completion' has zsh
 	need test fish 'checks its completion' has fish
 	need test dpkg-dev 'unpacks the sources of programs to record' has dpkg-source
+	need test nodejs 'runs the existing reader of wtf-trace files' has node
+	need test npm 'installs that reader' has npm
 	need test tcl 'puts sqlite together from its sources' has tclsh
 	need lint clang-format-14 'checks the formatting' clang_tool_is_settled clang-format
 	need lint clang-tidy-14 'static analysis' clang_tool_is_settled clang-tidy
@@ -124,37 +127,65 @@ install_missing() {
 		</dev/null >"$log" 2>&1
 }
 
-clang_runtime=libclang-rt-dev
-list_missing
-[ -n "$missing" ] || exit 0
-clang_runtime=$(clang_runtime_package)
-list_missing
-
-if ! has apt-get >/dev/null; then
-	printf 'Missing here (names as in Debian):\n%s' "$reasons" >&2
-	echo 'Install them with the package manager of this system, then run this again.' >&2
-	exit 2
-fi
-if [ "$(id -u)" -ne 0 ] && ! has sudo >/dev/null; then
-	printf 'Missing:\n%s' "$reasons" >&2
-	echo "Neither root nor sudo here. As root: apt-get install$missing" >&2
-	exit 2
-fi
-if ! every_package_is_known; then
-	update_lists
-	clang_runtime=$(clang_runtime_package)
-	list_missing
-	[ -n "$missing" ] || exit 0
-fi
-
-printf 'Installing with apt:\n%s' "$reasons"
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-if ! install_missing; then
-	update_lists
-	if ! install_missing; then
-		cat "$log" >&2
-		echo "Could not install:$missing" >&2
+# What tests/interop/package-lock.json names, exactly. A copy of that file beside the modules says
+# what they are; where it is the same nothing is done, and no network needed.
+install_modules() {
+	case $groups in
+	*' test '* | *' bench '*) ;;
+	*) return 0 ;;
+	esac
+	modules=$root/tests/interop
+	installed=$modules/node_modules/.installed
+	cmp -s "$modules/package-lock.json" "$installed" && return 0
+	echo 'Installing with npm: tracing-framework, the existing reader of wtf-trace files'
+	if ! output=$(cd "$modules" && npm ci --ignore-scripts --omit=optional --no-audit --no-fund \
+		</dev/null 2>&1); then
+		printf '%s\n' "$output" >&2
+		echo "npm could not install what $modules/package-lock.json names." >&2
+		echo 'It needs the npm registry once: connect, or set its mirror with' \
+			"'npm config set registry URL', then run this again." >&2
 		exit 2
 	fi
-fi
+	cp "$modules/package-lock.json" "$installed"
+}
+
+install_packages() {
+	list_missing
+	[ -n "$missing" ] || return 0
+	clang_runtime=$(clang_runtime_package)
+	list_missing
+
+	if ! has apt-get >/dev/null; then
+		printf 'Missing here (names as in Debian):\n%s' "$reasons" >&2
+		echo 'Install them with the package manager of this system, then run this again.' >&2
+		exit 2
+	fi
+	if [ "$(id -u)" -ne 0 ] && ! has sudo >/dev/null; then
+		printf 'Missing:\n%s' "$reasons" >&2
+		echo "Neither root nor sudo here. As root: apt-get install$missing" >&2
+		exit 2
+	fi
+	if ! every_package_is_known; then
+		update_lists
+		clang_runtime=$(clang_runtime_package)
+		list_missing
+		[ -n "$missing" ] || return 0
+	fi
+
+	printf 'Installing with apt:\n%s' "$reasons"
+	log=$(mktemp)
+	trap 'rm -f "$log"' EXIT
+	if ! install_missing; then
+		update_lists
+		if ! install_missing; then
+			cat "$log" >&2
+			echo "Could not install:$missing" >&2
+			exit 2
+		fi
+	fi
+}
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+clang_runtime=libclang-rt-dev
+install_packages
+install_modules

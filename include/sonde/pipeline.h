@@ -60,7 +60,8 @@ struct sonde_sink_ops {
 	/*
 	 * Takes a source as a whole, where it knows how to do that better than by its events: when
 	 * there is one source and no selection, and before begin, which then does not follow, nor
-	 * do events; finish does. SONDE_END: it does not. May be NULL. Fills *result.
+	 * do events; finish does. SONDE_END: it does not. May be NULL. Fills *result, but for the
+	 * resources: all of them come along.
 	 */
 	enum sonde_status (*whole)(struct sonde_sink *sink, struct sonde_recording *source,
 				   struct sonde_run_result *result, struct sonde_error *err);

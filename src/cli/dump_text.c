@@ -107,70 +107,93 @@ static void put_extra(struct sonde_buffer *out, const struct sonde_event *event)
 		sonde_buffer_put_text(out, " (synthetic)");
 }
 
-/*
- * Arguments behind a line that has `used` columns; on a terminal no more of them than fit. Gives
- * the reason where they cannot be decoded to their end.
- */
-static const char *put_arguments(struct dump *dump, const struct dump_extras *extras, size_t used,
-				 struct sonde_error *err)
+static size_t columns_since(const struct sonde_buffer *out, size_t begin)
+{
+	return out->failed ? 0 : cli_text_width(out->data + begin, out->size - begin);
+}
+
+/* Leaves no more of the arguments that start at `begin` than fit behind `used` columns. */
+static void cut_arguments(const struct dump *dump, size_t begin, size_t used)
 {
 	struct sonde_buffer *out = dump->out;
-	size_t begin = out->size, room = SIZE_MAX;
+	size_t room = LEAST_ARGUMENTS;
+
+	if (dump->line_width > used + room)
+		room = dump->line_width - used;
+	if (columns_since(out, begin) <= room)
+		return;
+	out->size = begin + cli_text_fit(out->data + begin, out->size - begin, room - 4);
+	sonde_buffer_put_text(out, "...)");
+}
+
+/* Gives the reason where they cannot be decoded to their end, else NULL. */
+static const char *put_arguments(struct dump *dump, const struct dump_extras *extras,
+				 struct sonde_error *err)
+{
 	enum sonde_status status;
 
 	sonde_buffer_clear(&dump->scratch);
 	status = signatures_put_text(&dump->scratch, extras->signature, extras->arguments->bytes,
 				     extras->arguments->size, err);
 	if (sonde_buffer_text(&dump->scratch))
-		cli_put_escaped(out, dump->scratch.data);
-	if (dump->line_width)
-		room = dump->line_width > used + LEAST_ARGUMENTS ? dump->line_width - used :
-								   LEAST_ARGUMENTS;
-	if (!out->failed && cli_text_width(out->data + begin, out->size - begin) > room) {
-		out->size = begin + cli_text_fit(out->data + begin, out->size - begin, room - 4);
-		sonde_buffer_put_text(out, "...)");
-	}
+		cli_put_escaped(dump->out, dump->scratch.data);
 	return status < 0 ? err->message : NULL;
 }
 
-static size_t columns_since(const struct sonde_buffer *out, size_t begin)
+static void put_name(struct dump *dump, const struct sonde_event *event)
 {
-	return out->failed ? 0 : cli_text_width(out->data + begin, out->size - begin);
+	enum cli_style style = dump->cli->out_colour ? style_of(event->kind) : CLI_STYLE_NONE;
+	const struct name *name = dump_event_name(dump, event);
+
+	if (style != CLI_STYLE_NONE)
+		cli_put_style(dump->out, style);
+	put_mark(dump->out, event->kind);
+	sonde_buffer_put(dump->out, name->text, name->length);
+	if (style != CLI_STYLE_NONE)
+		cli_put_style_end(dump->out, style);
+}
+
+/* Columns of what put_name() puts. */
+static size_t name_width(struct dump *dump, const struct sonde_event *event)
+{
+	const struct name *name = dump_event_name(dump, event);
+	size_t mark = event->kind && event->kind <= SONDE_EVENT_EXCEPTION ?
+			      2 :
+			      strlen(sonde_event_kind_name(event->kind));
+
+	return mark + 1 + cli_text_width(name->text, name->length);
 }
 
 static const char *put_line(struct dump *dump, const struct sonde_event *event,
 			    const struct dump_extras *extras, struct sonde_error *err)
 {
 	struct sonde_buffer *out = dump->out;
+	uint32_t level = event->depth ? event->depth - 1 : 0;
 	bool has_extra = event->flags || event->kind > SONDE_EVENT_EXCEPTION ||
 			 event->kind == SONDE_EVENT_OTHER;
-	size_t begin = out->size, used;
+	bool may_be_cut = extras->arguments && dump->line_width;
+	size_t begin = out->size, used = 0;
 	const char *fault = extras->fault;
-	uint32_t level = event->depth ? event->depth - 1 : 0;
-	enum cli_style style = dump->cli->out_colour ? style_of(event->kind) : CLI_STYLE_NONE;
-	const struct name *name;
 
 	put_time(dump, event->time_ns);
 	if (dump->with_tracks) {
-		name = names_get(&dump->tracks, event->track);
+		const struct name *track = names_get(&dump->tracks, event->track);
+
 		sonde_buffer_put(out, "  ", 2);
-		sonde_buffer_put(out, name->text, name->length);
+		sonde_buffer_put(out, track->text, track->length);
 	}
 	cli_put_spaces(out, 2 + 2 * (size_t)(level < DEEPEST_INDENT ? level : DEEPEST_INDENT));
 	if (level > DEEPEST_INDENT)
 		sonde_buffer_put_format(out, "(depth %u) ", event->depth);
-	used = extras->arguments ? columns_since(out, begin) : 0;
-	if (style != CLI_STYLE_NONE)
-		cli_put_style(out, style);
+	if (may_be_cut)
+		used = columns_since(out, begin) + name_width(dump, event) +
+		       (has_extra ? EXTRA_WIDTH : 0);
+	put_name(dump, event);
 	begin = out->size;
-	put_mark(out, event->kind);
-	name = dump_event_name(dump, event);
-	sonde_buffer_put(out, name->text, name->length);
-	used += extras->arguments ? columns_since(out, begin) : 0;
-	if (style != CLI_STYLE_NONE)
-		cli_put_style_end(out, style);
 	if (extras->arguments)
-		fault = put_arguments(dump, extras, used + (has_extra ? EXTRA_WIDTH : 0), err);
+		fault = put_arguments(dump, extras, err);
+	if (may_be_cut)
+		cut_arguments(dump, begin, used);
 	if (has_extra)
 		put_extra(out, event);
 	sonde_buffer_put_char(out, '\n');

@@ -44,13 +44,28 @@ static void put_escape(struct sonde_buffer *out, uint32_t c)
 	}
 }
 
+/* Bytes at the start of a text that are printable ASCII. */
+static size_t plain_length(const char *text)
+{
+	size_t length = 0;
+
+	while (text[length] >= ' ' && text[length] <= '~')
+		length++;
+	return length;
+}
+
 void cli_put_escaped(struct sonde_buffer *out, const char *text)
 {
 	size_t left = strlen(text);
 
 	while (left) {
-		size_t length = sonde_utf8_length(text, left);
-		uint32_t c = length ? code_point_of(text, length) : (unsigned char)*text;
+		size_t length = plain_length(text);
+		uint32_t c = ' ';
+
+		if (!length) {
+			length = sonde_utf8_length(text, left);
+			c = length ? code_point_of(text, length) : (unsigned char)*text;
+		}
 
 		if (!length || is_harmful(c))
 			put_escape(out, c);

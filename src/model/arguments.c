@@ -139,21 +139,17 @@ enum sonde_status sonde_signature_parse(const char *text, struct sonde_signature
 	size_t count = text ? count_specs(text) : 0;
 	struct sonde_signature *made = calloc(1, sizeof(*made) + count * sizeof(made->specs[0]));
 	enum sonde_status status = SONDE_OK;
-	char *at, *next;
+	char *rest, *piece;
 
 	*signature = NULL;
 	if (!made)
 		return sonde_fail_nomem(err);
 	made->count = count;
-	made->text = at = strdup(text ? text : "");
-	if (!at)
+	made->text = rest = strdup(text ? text : "");
+	if (!rest)
 		status = sonde_fail_nomem(err);
-	for (size_t i = 0; !status && i < count; i++, at = next) {
-		next = strchr(at, ',');
-		if (next)
-			*next++ = '\0';
-		status = parse_one(at, &made->specs[i], err);
-	}
+	for (size_t i = 0; !status && i < count && (piece = strsep(&rest, ",")); i++)
+		status = parse_one(piece, &made->specs[i], err);
 	if (status) {
 		sonde_signature_free(made);
 		return status;
@@ -229,7 +225,7 @@ static union sonde_argument_value load_item(enum sonde_argument_type type, const
 		value.u64 = bytes[0] != 0;
 		break;
 	case SONDE_ARGUMENT_INT8:
-		value.i64 = (int8_t)bytes[0];
+		value.i64 = (int64_t)(bytes[0] ^ 0x80) - 0x80;
 		break;
 	case SONDE_ARGUMENT_INT16:
 		value.i64 = (int16_t)sonde_load_u16le(bytes);
@@ -329,13 +325,14 @@ void sonde_arguments_put_number(struct sonde_buffer *out, enum sonde_argument_ty
 				union sonde_argument_value value)
 {
 	size_t size = types[type].size;
+	uint64_t bits = value.u64;
 	uint8_t bytes[8];
 
 	if (type == SONDE_ARGUMENT_FLOAT32)
-		value.u64 = narrow(value.f64);
+		bits = narrow(value.f64);
 	else if (type == SONDE_ARGUMENT_BOOL)
-		value.u64 = value.u64 != 0;
-	sonde_store_u64le(bytes, value.u64);
+		bits = value.u64 != 0;
+	sonde_store_u64le(bytes, bits);
 	sonde_buffer_put(out, bytes, size);
 	pad(out, size);
 }

@@ -72,7 +72,8 @@ static bool holds_blobs(const struct sonde_sink *sink)
 struct tally {
 	struct sonde_sink base;
 	struct run *run;
-	uint64_t detail_count; /* that the source's track has: a link beyond leads nowhere */
+	uint64_t detail_count; /* that the source's track has */
+	uint64_t detail_end;   /* a link to this number or beyond leads nowhere */
 	uint64_t written;
 	uint64_t opened;
 	uint64_t closed;
@@ -91,7 +92,7 @@ static void count_details(struct tally *tally, const struct sonde_batch *batch)
 		if (!sonde_event_has_detail(event))
 			continue;
 		tally->links++;
-		tally->details += event->detail < tally->detail_count;
+		tally->details += event->detail < tally->detail_end;
 	}
 }
 
@@ -233,11 +234,14 @@ static enum sonde_status run_piece(void *user, size_t number, struct sonde_error
 	struct run *run = user;
 	const struct piece *piece = &run->pieces.items[number];
 	struct sonde_recording *recording = run->sources[piece->source].recording;
+	const struct sonde_track *track =
+		sonde_definitions_track(recording->definitions, piece->track);
 	struct tally tally = {
 		.base.ops = &tally_ops,
 		.run = run,
-		.detail_count =
-			sonde_definitions_track(recording->definitions, piece->track)->detail_count,
+		.detail_count = track->detail_count,
+		.detail_end = recording->details_by_event ? track->event_count :
+							    track->detail_count,
 	};
 	struct sonde_cursor *cursor = NULL;
 	enum sonde_status status;
@@ -476,10 +480,15 @@ static enum sonde_status feed_whole(struct run *run, struct sonde_run_result *re
 {
 	bool may_be_whole = run->source_count == 1 && takes_all_events(run) &&
 			    !run->spec.track_count && run->sink->ops->whole;
+	struct sonde_recording *source = may_be_whole ? run->sources[0].recording : NULL;
+	enum sonde_status status;
 
-	if (!may_be_whole)
+	if (!source)
 		return SONDE_END;
-	return run->sink->ops->whole(run->sink, run->sources[0].recording, result, err);
+	status = run->sink->ops->whole(run->sink, source, result, err);
+	if (!status)
+		result->blobs_written = sonde_recording_blob_count(source);
+	return status;
 }
 
 /* Lanes of the sources that the sink does not hold, apart from those that are counted singly. */

@@ -24,6 +24,8 @@ struct sonde_recording {
 	struct sonde_diagnostics *diagnostics;
 	unsigned int lanes;
 	uint32_t blob_count;
+	/* A detail's number is the index of its event; else they are counted from 0 in each track. */
+	bool details_by_event;
 	uint32_t tracks_lost; /* there, but so damaged that nothing of them could be read */
 	const struct sonde_recording_ops *ops; /* set by the format's open */
 	void *data;			       /* the format's own */

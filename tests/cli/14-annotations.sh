@@ -94,7 +94,7 @@ python3 - "$SONDE" page.wtf-trace <<'END'
 import os, pty, sys
 pid, terminal = pty.fork()
 if not pid:
-    os.environ["COLUMNS"] = "60"
+    os.environ["COLUMNS"] = "80"
     os.execv(sys.argv[1], [sys.argv[1], "dump", "--color", "never", sys.argv[2]])
 data = b""
 try:
@@ -104,7 +104,7 @@ except OSError:
     pass  # the other side is closed
 os.waitpid(pid, 0)
 lines = data.decode().replace("\r", "").splitlines()
-assert len(lines) == 6 and all(len(line) <= 60 for line in lines), lines
+assert len(lines) == 6 and all(len(line) <= 80 for line in lines), lines
 assert "#begin(id=" in lines[0] and lines[0].endswith("...) #42"), lines[0]
 END
 ok $? "on a terminal they are cut to its width"

@@ -15,6 +15,7 @@
 
 #include "../unit/memory_recording.h"
 #include "fault.h"
+#include "model/arguments.h"
 #include "model/recording.h"
 
 struct world {
@@ -23,13 +24,14 @@ struct world {
 	size_t source_count;
 };
 
-/* Functions of which some are defined only when they are read, and details. */
+/* Functions of which some are defined only when they are read, details, arguments, resources. */
 static struct sonde_recording *new_source(void)
 {
 	struct sonde_recording *recording = memory_recording_new(7);
 	uint32_t process = memory_add_process(recording, "p");
 	uint64_t random = 3;
 
+	memory_add_event_type(recording, "odd type", "uint32 n");
 	for (unsigned int i = 0; i < 4; i++)
 		memory_add_function(recording, process, i % 2 ? "odd" : "even");
 	for (uint32_t track = 0; track < 3; track++) {
@@ -40,7 +42,11 @@ static struct sonde_recording *new_source(void)
 		event = memory_event(SONDE_EVENT_CALL, 500, MEMORY_UNDEFINED + track, 30);
 		event.detail = memory_add_detail(recording, track, MEMORY_UNDEFINED + 9);
 		memory_add_event(recording, track, event);
+		event = memory_event(SONDE_EVENT_INSTANT, 501, 0, 30);
+		event.detail = memory_add_arguments(recording, track, 0, "\x01\0\0\0", 4);
+		memory_add_event(recording, track, event);
 	}
+	memory_add_blob(recording, "resource", true, "text", 4);
 	return recording;
 }
 
@@ -106,8 +112,10 @@ static enum sonde_status run_pipeline(void *user, struct sonde_error *err)
 	world->options.loss = sonde_loss_new();
 	if (!world->options.loss)
 		return close_sources(world, sonde_fail_nomem(err));
-	collector.ops.lanes = SONDE_LANE_EVENTS |
-			      (world->source_count > 1 ? SONDE_LANE_DETAILS : 0);
+	collector.ops.lanes = SONDE_LANE_EVENTS;
+	if (world->source_count > 1)
+		collector.ops.lanes |= SONDE_LANE_DETAILS | SONDE_LANE_BLOBS;
+	collector.ops.blob = collect_blob;
 	status = sonde_pipeline_run(world->sources, world->source_count, &collector.base,
 				    &world->options, NULL, err);
 	sonde_loss_free(world->options.loss);
@@ -197,13 +205,42 @@ static void test_selection(void **state)
 	assert_true(fault_run_all(FAULT_ALLOCATION, &fault_case) > 4);
 }
 
+static enum sonde_status run_arguments(void *user, struct sonde_error *err)
+{
+	static const char packed[] = "\x02\0\0\0[]\0\0\x02\0\0\0\x3D\xD8\0\xDE";
+	struct sonde_signature *signature;
+	struct sonde_buffer text = { 0 };
+	struct sonde_json_writer json;
+	enum sonde_status status =
+		sonde_signature_parse("any value, wchar[] text", &signature, err);
+
+	(void)user;
+	if (status)
+		return status;
+	sonde_json_writer_init(&json, &text, false);
+	status = sonde_arguments_put_json(&json, signature, (const uint8_t *)packed,
+					  sizeof(packed) - 1, err);
+	if (!status && text.failed)
+		status = sonde_fail_nomem(err);
+	sonde_buffer_release(&text);
+	sonde_signature_free(signature);
+	return status;
+}
+
+static void test_arguments(void **state)
+{
+	const struct fault_case fault_case = { .run = run_arguments };
+
+	(void)state;
+	assert_true(fault_run_all(FAULT_ALLOCATION, &fault_case) > 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_merged_cursor),
-		cmocka_unit_test(test_one_source),
-		cmocka_unit_test(test_all_filters),
-		cmocka_unit_test(test_selection),
+		cmocka_unit_test(test_merged_cursor), cmocka_unit_test(test_one_source),
+		cmocka_unit_test(test_all_filters),   cmocka_unit_test(test_selection),
+		cmocka_unit_test(test_arguments),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

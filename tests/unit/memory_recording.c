@@ -31,7 +31,8 @@ struct memory {
 	pthread_mutex_t lock;	   /* of what follows */
 	struct sonde_key_map lazy; /* key of an undefined function -> id */
 	SONDE_VEC(struct sonde_blob) blobs;
-	struct sonde_arena bytes; /* of arguments */
+	SONDE_VEC(uint32_t) numbers; /* with details_by_event: of one track, by event */
+	struct sonde_arena bytes;    /* of arguments */
 };
 
 struct memory_cursor {
@@ -136,6 +137,8 @@ static enum sonde_status memory_detail(struct sonde_cursor *base, uint64_t numbe
 	struct memory_cursor *cursor = (struct memory_cursor *)base;
 	const struct memory_track *track = track_of(base->recording, base->track);
 
+	if (base->recording->details_by_event && number < track->events.count)
+		number = ((struct memory *)base->recording->data)->numbers.items[number];
 	if (number >= track->details.count)
 		return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET, "no such detail");
 	*detail = track->details.items[number];
@@ -200,6 +203,7 @@ static void memory_close(struct sonde_recording *recording)
 	}
 	sonde_vec_release(&memory->tracks);
 	sonde_vec_release(&memory->blobs);
+	sonde_vec_release(&memory->numbers);
 	sonde_arena_release(&memory->bytes);
 	sonde_key_map_release(&memory->lazy);
 	pthread_mutex_destroy(&memory->lock);
@@ -334,6 +338,23 @@ uint32_t memory_add_arguments(struct sonde_recording *recording, uint32_t track,
 	detail->size = size;
 	need(detail->bytes);
 	return number;
+}
+
+void memory_number_by_event(struct sonde_recording *recording)
+{
+	struct memory *memory = recording->data;
+	struct memory_track *track = track_of(recording, 0);
+
+	need(memory->tracks.count == 1);
+	recording->details_by_event = true;
+	for (uint32_t i = 0; i < track->events.count; i++) {
+		uint32_t *number = sonde_vec_push(&memory->numbers);
+
+		need(number);
+		*number = track->events.items[i].detail;
+		if (*number != SONDE_NONE)
+			track->events.items[i].detail = i;
+	}
 }
 
 void memory_add_blob(struct sonde_recording *recording, const char *name, bool is_text,

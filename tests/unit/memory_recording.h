@@ -32,6 +32,9 @@ uint32_t memory_add_event_type(struct sonde_recording *recording, const char *na
 uint32_t memory_add_arguments(struct sonde_recording *recording, uint32_t track,
 			      uint32_t event_type, const void *bytes, size_t size);
 
+/* The details of the only track are numbered by their events, as some formats do. */
+void memory_number_by_event(struct sonde_recording *recording);
+
 /* Adds a resource; its bytes are borrowed. NULL bytes: reading it fails with SONDE_CORRUPT. */
 void memory_add_blob(struct sonde_recording *recording, const char *name, bool is_text,
 		     const char *bytes, size_t size);

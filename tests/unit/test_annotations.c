@@ -107,6 +107,37 @@ static void test_arguments_keep_their_type(void **state)
 	sonde_recording_close(recording);
 }
 
+/* The numbers of details are larger than there are details: none of them is lost for that. */
+static void test_details_numbered_by_their_events(void **state)
+{
+	struct sonde_recording *recording = annotated("p");
+	struct sonde_run_options options = { .loss = sonde_loss_new() };
+	struct sonde_run_result result;
+	struct collector collector;
+
+	(void)state;
+	memory_number_by_event(recording);
+	collector_init(&collector);
+	assert_int_equal(
+		sonde_pipeline_run(&recording, 1, &collector.base, &options, &result, NULL),
+		SONDE_OK);
+	assert_null(sonde_loss_at(options.loss, 0));
+	assert_int_equal(result.details_written, 3);
+	assert_int_equal(collector.argument_bytes, 6);
+	collector_release(&collector);
+	collector_init(&collector);
+	collector.ops.lanes = SONDE_LANE_EVENTS;
+	assert_int_equal(
+		sonde_pipeline_run(&recording, 1, &collector.base, &options, &result, NULL),
+		SONDE_OK);
+	assert_string_equal(sonde_loss_at(options.loss, 0)->what, "details");
+	assert_int_equal(sonde_loss_at(options.loss, 0)->count, 3);
+	assert_null(sonde_loss_at(options.loss, 1));
+	collector_release(&collector);
+	sonde_loss_free(options.loss);
+	sonde_recording_close(recording);
+}
+
 /* Of both sources: what the types of events and arguments are called in the target. */
 static void check_types(struct collector *collector)
 {
@@ -367,13 +398,16 @@ static void test_a_sink_may_take_a_source_as_a_whole(void **state)
 
 	(void)state;
 	recording->tracks_lost = 2;
+	memory_add_blob(recording, "a.c", true, "int a;", 6);
 	assert_int_equal(run_whole(&recording, 1, options, SONDE_OK, &collector, &result),
 			 SONDE_OK);
 	assert_int_equal(whole.asked, 1);
 	assert_int_equal(collector.begun, 0);
 	assert_int_equal(collector.finished, 1);
 	assert_int_equal(result.events_written, 1000);
+	assert_int_equal(result.blobs_written, 1);
 	assert_string_equal(sonde_loss_at(options.loss, 0)->what, "tracks");
+	assert_null(sonde_loss_at(options.loss, 1));
 	collector_release(&collector);
 
 	options.strict = true;
@@ -513,6 +547,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_arguments_keep_their_type),
+		cmocka_unit_test(test_details_numbered_by_their_events),
 		cmocka_unit_test(test_arguments_of_two_sources_are_renumbered),
 		cmocka_unit_test(test_a_cut_passes_ranges_and_flows),
 		cmocka_unit_test(test_ranges_are_selected),

@@ -60,7 +60,7 @@ enum sonde_status atf_segment_arguments(struct atf_segment *segment, struct atf_
 	status = atf_detail_seek(&segment->detail, place, number, err);
 	if (status == SONDE_OK)
 		status = atf_detail_record_at(detail, place->offset, &record, err);
-	if (status < 0)
+	if (status != SONDE_OK)
 		return status == SONDE_NOMEM ? status : SONDE_END;
 	if (record.event_type != ATF_DETAIL_TYPE_ARGUMENTS ||
 	    !atf_arguments_decode(arguments,

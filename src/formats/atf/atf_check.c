@@ -152,7 +152,7 @@ static enum sonde_status check_forward_link(struct thread_check *check,
 		status = atf_detail_record_at(&segment->detail, check->place.offset, &record, err);
 	if (status == SONDE_CORRUPT)
 		return SONDE_OK; /* the walk over the details says where and why */
-	if (status < 0)
+	if (status != SONDE_OK)
 		return status;
 	if (record.index_seq != number)
 		ATF_FIND(check->diagnostics, LINK_FORWARD, path, offset,

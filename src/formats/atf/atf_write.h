@@ -73,8 +73,8 @@ void atf_writer_release_annotations(struct atf_writer *writer);
 enum sonde_status atf_writer_type_key(struct atf_writer *writer, uint32_t process, uint32_t type,
 				      uint64_t *key, struct sonde_error *err);
 
-/* The same for the manifest of a process; SONDE_END where it need not list the type. */
-enum sonde_status atf_writer_listed_type(void *writer, uint32_t process, uint32_t type,
+/* The same for the manifest of a process, by `context` a writer; SONDE_END: it is not listed there. */
+enum sonde_status atf_writer_listed_type(void *context, uint32_t process, uint32_t type,
 					 uint64_t *key, struct sonde_error *err);
 
 /* The detail to write beside an annotation; SONDE_END: none. */

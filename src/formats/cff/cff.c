@@ -34,6 +34,7 @@ const struct sonde_format sonde_format_cff = {
 	.recover = cff_recover,
 };
 
+/* Findings are listed once, with the binary form. */
 const struct sonde_format sonde_format_cff_json = {
 	.info = {
 		.name = "cff-json",
@@ -44,7 +45,6 @@ const struct sonde_format sonde_format_cff_json = {
 		.lanes_written = LANES,
 		.can_check = true,
 		.can_recover = true,
-		.findings = cff_finding_list,
 		.styles = json_styles,
 	},
 	.probe = cff_json_probe,
@@ -62,7 +62,6 @@ const struct sonde_format sonde_format_wtf_calls = {
 		.lanes_read = LANES,
 		.can_check = true,
 		.can_recover = true,
-		.findings = cff_finding_list,
 	},
 	.probe = cff_calls_probe,
 	.open = cff_open,

@@ -107,7 +107,7 @@ static enum sonde_status begin_chunk(struct cff_writer *writer, uint32_t track, 
 	if (!cff_chunk_reserve(&writer->filling, 1, CFF_EVENT_SIZE + sizeof(zone)))
 		return sonde_fail_nomem(err);
 	sonde_store_u32le(zone, cff_zone_id(track));
-	cff_chunk_put(&writer->filling, CFF_ZONE_SET + 1, time, zone, sizeof(zone));
+	cff_chunk_put(&writer->filling, CFF_WRITE_ZONE_SET, time, zone, sizeof(zone));
 	return keep_stack(writer, &writer->tracks[track], err);
 }
 
@@ -182,7 +182,7 @@ static size_t encode_plain(struct cff_writer *writer, struct cff_track_writer *t
 			if (!depth || open[depth - 1].function != event->function ||
 			    open[depth - 1].depth != event->depth)
 				break;
-			wire = CFF_SCOPE_LEAVE + 1;
+			wire = CFF_WRITE_LEAVE;
 			depth--;
 		} else {
 			break;

@@ -24,6 +24,22 @@
 /* Raw events that one event of the model may need beside definitions: markers and itself. */
 #define CFF_WRITE_RAW 4
 
+/*
+ * Functions that get a type of their own: existing readers have room for 65,536 names, also those
+ * of marks. Calls of the others name them in an argument.
+ */
+#define CFF_WRITE_FUNCTION_TYPES 60000u
+
+/* Wire ids of types that every event may need; the last three are defined when they are used. */
+enum {
+	CFF_WRITE_ZONE_CREATE = 2,
+	CFF_WRITE_ZONE_SET,
+	CFF_WRITE_LEAVE,
+	CFF_WRITE_EXCEPTION,
+	CFF_WRITE_EXACT,
+	CFF_WRITE_CALL,
+};
+
 /* Wire ids from 1 to this are given out before they are used a second time. */
 #define CFF_WRITE_WIRES 65000u
 #define CFF_WRITE_ZONES 65535u
@@ -64,6 +80,7 @@ struct cff_written_type {
 	uint32_t function;   /* what it stands for; SONDE_NONE */
 	uint32_t event_type; /* likewise */
 	uint32_t namesakes;  /* types that wanted the same name */
+	bool is_ours;	     /* a marker */
 };
 
 /* What is known of an event type of the source. */
@@ -88,8 +105,6 @@ struct cff_type_writer {
 	struct sonde_key_map first_functions; /* name (string id) -> first function of it */
 	uint32_t first_functions_count;	      /* functions looked at for that */
 	struct sonde_buffer scratch;
-	/* the two that are not builtins of the format */
-	uint32_t exception, exact;
 };
 
 struct cff_open_call {
@@ -143,6 +158,8 @@ struct cff_index_entry {
 	X(WIDE, "arguments of 64 bits", "other readers see them split in words of 32 bits", true)  \
 	X(NAMES, "names that are changed",                                                         \
 	  "other readers need them distinct, and refuse words of JavaScript", true)                \
+	X(FUNCTIONS, "functions beyond the first 60,000",                                          \
+	  "other readers have no room for their names, and see them as an argument", true)         \
 	X(KINDS, "flows, marks and ranges with arguments of their own",                            \
 	  "other readers see events with these arguments", true)
 
@@ -214,7 +231,15 @@ enum sonde_status cff_chunk_write_header(struct cff_writer *writer, const char *
 enum sonde_status cff_type_writer_init(struct cff_writer *writer, struct sonde_error *err);
 void cff_type_writer_release(struct cff_type_writer *types);
 
-/* The wire id of a scope that stands for a function. */
+/* One of the types above is going to be used. */
+enum sonde_status cff_write_permanent(struct cff_writer *writer, uint32_t wire,
+				      struct sonde_error *err);
+
+/* The wire id of a type by its number; builtins have those of enum cff_builtin. */
+enum sonde_status cff_write_type(struct cff_writer *writer, uint32_t number, uint32_t *wire,
+				 struct sonde_error *err);
+
+/* The wire id of a scope that stands for a function, or CFF_WRITE_CALL. */
 enum sonde_status cff_write_function(struct cff_writer *writer, uint32_t function, uint32_t *wire,
 				     struct sonde_error *err);
 

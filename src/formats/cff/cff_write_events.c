@@ -151,7 +151,7 @@ static void put_exact(const struct written *written)
 	sonde_store_u32le(values + 4, event->function);
 	sonde_store_u32le(values + 8, event->depth);
 	sonde_store_u32le(values + 12, event->kind >= SONDE_EVENT_FLOW_BEGIN ? event->extra : 0);
-	put_marker(written, written->writer->types.exact, values, sizeof(values));
+	put_marker(written, CFF_WRITE_EXACT, values, sizeof(values));
 }
 
 /* The event with what is in writer->values, and before it what `is_exact` asks for. */
@@ -159,11 +159,19 @@ static enum sonde_status put_event(const struct written *written, uint32_t wire,
 				   struct sonde_error *err)
 {
 	struct cff_writer *writer = written->writer;
+	bool is_exception = written->event->kind == SONDE_EVENT_EXCEPTION;
+	enum sonde_status status = SONDE_OK;
 
+	if (is_exception)
+		status = cff_write_permanent(writer, CFF_WRITE_EXCEPTION, err);
+	if (is_exact && status == SONDE_OK)
+		status = cff_write_permanent(writer, CFF_WRITE_EXACT, err);
+	if (status < 0)
+		return status;
 	if (!cff_chunk_reserve(&writer->filling, CFF_WRITE_RAW, OVERHEAD + writer->values.size))
 		return sonde_fail_nomem(err);
-	if (written->event->kind == SONDE_EVENT_EXCEPTION)
-		put_marker(written, writer->types.exception, "\1\0\0", 4);
+	if (is_exception)
+		put_marker(written, CFF_WRITE_EXCEPTION, "\1\0\0", 4);
 	if (is_exact)
 		put_exact(written);
 	cff_chunk_put(&writer->filling, wire, cff_writer_time(writer, written->event->time_ns),
@@ -216,13 +224,13 @@ static enum sonde_status find_scope(const struct written *written, uint32_t *wir
 {
 	struct cff_writer *writer = written->writer;
 	struct cff_written_type *type = NULL;
-	struct cff_event_plan *plan;
+	struct cff_event_plan *plan = NULL;
 	enum sonde_status status =
 		cff_write_event_type(writer, written->event_type, false, &type, err);
 
 	if (status == SONDE_OK)
 		status = cff_write_plan(writer, written->event_type, &plan, err);
-	if (status < 0)
+	if (status < 0 || !plan)
 		return status;
 	*wire = type->wire;
 	if (type->builtin == CFF_SCOPE_ENTER) {
@@ -244,6 +252,19 @@ static bool is_scope(const struct written *written)
 	return type && type->is_scope;
 }
 
+/* The arguments of a call that says which function it is of. */
+static enum sonde_status name_function(const struct written *written, struct sonde_error *err)
+{
+	struct cff_writer *writer = written->writer;
+	char space[SONDE_LABEL_SIZE];
+	const char *name = sonde_definitions_function_label(writer->definitions,
+							    written->event->function, space);
+
+	put_u32(&writer->values, written->event->function);
+	put_u32(&writer->values, cff_chunk_text(&writer->filling, name, strlen(name)));
+	return writer->values.failed ? sonde_fail_nomem(err) : SONDE_OK;
+}
+
 static enum sonde_status write_call(struct written *written, struct sonde_error *err)
 {
 	struct cff_track_writer *track = written->track;
@@ -251,7 +272,7 @@ static enum sonde_status write_call(struct written *written, struct sonde_error 
 	struct cff_open_call *open = sonde_vec_reserve(&track->open, 1) ? track->open.items : NULL;
 	bool is_exact = false;
 	enum sonde_status status;
-	uint32_t wire;
+	uint32_t wire = 0;
 
 	if (!open)
 		return sonde_fail_nomem(err);
@@ -264,6 +285,8 @@ static enum sonde_status write_call(struct written *written, struct sonde_error 
 		status = find_scope(written, &wire, &is_exact, err);
 	else
 		status = cff_write_function(written->writer, event->function, &wire, err);
+	if (status == SONDE_OK && wire == CFF_WRITE_CALL)
+		status = name_function(written, err);
 	if (status < 0)
 		return status;
 	is_exact |= event->depth != top_depth(track) + 1;
@@ -302,7 +325,7 @@ static enum sonde_status write_leave(const struct written *written, struct sonde
 		close_calls(track, event->depth);
 	else if (track->open.count)
 		track->open.count--;
-	return put_event(written, CFF_SCOPE_LEAVE + 1, is_exact, err);
+	return put_event(written, CFF_WRITE_LEAVE, is_exact, err);
 }
 
 static enum sonde_status write_counter(const struct written *written, struct sonde_error *err)
@@ -313,7 +336,7 @@ static enum sonde_status write_counter(const struct written *written, struct son
 		.spec = &spec,
 		.value.f64 = sonde_event_value(written->event),
 	};
-	struct cff_written_type *type;
+	struct cff_written_type *type = NULL;
 	enum sonde_status status =
 		cff_write_event_type(writer, written->event->function, true, &type, err);
 
@@ -368,7 +391,11 @@ static enum sonde_status write_standing_in(const struct written *written, struct
 	const char *name = sonde_definitions_string(writer->definitions, type->name);
 	enum cff_builtin builtin = builtin_of(written->event->kind);
 	struct sonde_buffer *values = &writer->values;
+	uint32_t wire = 0;
+	enum sonde_status status = cff_write_type(writer, builtin, &wire, err);
 
+	if (status < 0)
+		return status;
 	sonde_buffer_clear(values);
 	if (builtin != CFF_MARK)
 		put_u32(values, written->event->extra);
@@ -380,7 +407,7 @@ static enum sonde_status write_standing_in(const struct written *written, struct
 		put_u32(values, CFF_STRING_NULL);
 	if (values->failed)
 		return sonde_fail_nomem(err);
-	return put_event(written, builtin + 1, true, err);
+	return put_event(written, wire, true, err);
 }
 
 /* What is encoded would be read as another event than it is. */
@@ -400,12 +427,12 @@ static enum sonde_status write_typed(struct written *written, struct sonde_error
 {
 	struct cff_writer *writer = written->writer;
 	const struct sonde_event *event = written->event;
-	struct cff_written_type *type;
-	struct cff_event_plan *plan;
+	struct cff_written_type *type = NULL;
+	struct cff_event_plan *plan = NULL;
 	enum sonde_status status = cff_write_plan(writer, event->function, &plan, err);
 	bool is_plain = event->kind == SONDE_EVENT_INSTANT;
 
-	if (status < 0)
+	if (status < 0 || !plan)
 		return status;
 	if (written->detail && written->event_type != event->function) {
 		writer->losses[CFF_LOSS_ARGUMENTS]++;

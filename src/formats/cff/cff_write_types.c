@@ -32,11 +32,23 @@ static const struct {
 	  "bool exception" },
 	{ "sonde.event#exact", CFF_CLASS_INSTANCE, CFF_FLAG_INTERNAL,
 	  "uint32 kind, uint32 function, uint32 depth, uint32 extra" },
+	{ "sonde.scope#call", CFF_CLASS_SCOPE, 0, "uint32 function, ascii name" },
 };
 
 #define BUILTIN_COUNT (sizeof(builtins) / sizeof(builtins[0]))
-#define EXCEPTION_NUMBER ((uint32_t)CFF_USER)
-#define EXACT_NUMBER ((uint32_t)CFF_USER + 1)
+
+/* Those that keep their wire ids, which are their places here, from 1 on. */
+static const uint32_t permanent[] = {
+	CFF_DEFINE,
+	CFF_ZONE_CREATE,
+	CFF_ZONE_SET,
+	CFF_SCOPE_LEAVE,
+	CFF_USER,
+	/* exception */ CFF_USER + 1,
+	/* exact */ CFF_USER + 2, /* call */
+};
+
+#define PERMANENT_COUNT (sizeof(permanent) / sizeof(permanent[0]))
 
 /* The definition of a type: before the chunk that is filled, or in it once ids are used again. */
 static enum sonde_status define(struct cff_writer *writer, const struct cff_written_type *type,
@@ -96,7 +108,7 @@ static enum sonde_status give_wire(struct cff_writer *writer, uint32_t number,
 		return status;
 	if (++types->next_wire > CFF_WRITE_WIRES) {
 		types->is_recycling = true;
-		types->next_wire = BUILTIN_COUNT + 1;
+		types->next_wire = PERMANENT_COUNT + 1;
 	}
 	return SONDE_OK;
 }
@@ -114,18 +126,21 @@ static enum sonde_status add_type(struct cff_type_writer *types,
 	return SONDE_OK;
 }
 
-enum sonde_status cff_type_writer_init(struct cff_writer *writer, struct sonde_error *err)
+enum sonde_status cff_write_permanent(struct cff_writer *writer, uint32_t wire,
+				      struct sonde_error *err)
 {
-	struct cff_type_writer *types = &writer->types;
-	uint32_t *none = sonde_vec_push(&types->owners);
+	struct cff_written_type *type = &writer->types.all.items[permanent[wire - 1]];
+
+	if (type->wire)
+		return SONDE_OK;
+	type->wire = wire;
+	return define(writer, type, err);
+}
+
+static enum sonde_status add_builtins(struct cff_type_writer *types, struct sonde_error *err)
+{
 	enum sonde_status status = SONDE_OK;
 
-	if (!none)
-		return sonde_fail_nomem(err);
-	*none = 0;
-	types->next_wire = CFF_WIRE_DEFINE;
-	types->exception = EXCEPTION_NUMBER + 1;
-	types->exact = EXACT_NUMBER + 1;
 	for (size_t i = 0; i < BUILTIN_COUNT && status == SONDE_OK; i++) {
 		const struct cff_written_type type = {
 			.name = builtins[i].name,
@@ -135,13 +150,29 @@ enum sonde_status cff_type_writer_init(struct cff_writer *writer, struct sonde_e
 			.builtin = i < CFF_USER ? (enum cff_builtin)i : CFF_USER,
 			.function = SONDE_NONE,
 			.event_type = SONDE_NONE,
+			.is_ours = i >= CFF_USER,
 		};
 		uint32_t number;
 
 		status = add_type(types, &type, &number, err);
-		if (status == SONDE_OK)
-			status = give_wire(writer, number, err);
 	}
+	return status;
+}
+
+enum sonde_status cff_type_writer_init(struct cff_writer *writer, struct sonde_error *err)
+{
+	struct cff_type_writer *types = &writer->types;
+	enum sonde_status status = add_builtins(types, err);
+
+	if (status == SONDE_OK && !sonde_vec_reserve(&types->owners, PERMANENT_COUNT + 1))
+		status = sonde_fail_nomem(err);
+	if (status < 0)
+		return status;
+	types->next_wire = PERMANENT_COUNT + 1;
+	while (types->owners.count < types->next_wire)
+		types->owners.items[types->owners.count++] = 0;
+	for (uint32_t wire = CFF_WIRE_DEFINE; wire <= CFF_WRITE_LEAVE && status == SONDE_OK; wire++)
+		status = cff_write_permanent(writer, wire, err);
 	return status;
 }
 
@@ -248,7 +279,8 @@ static const char *module_of(const struct cff_writer *writer, const struct sonde
 /* A type that may stand for one more function: a scope without arguments. */
 static bool has_room_for_function(const struct cff_written_type *type)
 {
-	return type->class == CFF_CLASS_SCOPE && !*type->arguments && type->function == SONDE_NONE;
+	return type->class == CFF_CLASS_SCOPE && !*type->arguments &&
+	       type->function == SONDE_NONE && !type->is_ours;
 }
 
 static enum sonde_status find_function_type(struct cff_writer *writer, uint32_t function,
@@ -276,6 +308,11 @@ static enum sonde_status find_function_type(struct cff_writer *writer, uint32_t 
 	*number = find_name(types, name);
 	if (*number != UINT32_MAX && has_room_for_function(&types->all.items[*number])) {
 		types->all.items[*number].function = function;
+		return SONDE_OK;
+	}
+	if (types->all.count >= CFF_WRITE_FUNCTION_TYPES) {
+		writer->losses[CFF_LOSS_FUNCTIONS]++;
+		*number = permanent[CFF_WRITE_CALL - 1];
 		return SONDE_OK;
 	}
 	type.name = distinct_name(writer, module_of(writer, definition));
@@ -315,12 +352,16 @@ enum sonde_status cff_write_function(struct cff_writer *writer, uint32_t functio
 		return status;
 	number = &types->function_types.items[function];
 	if (*number == SONDE_NONE) {
-		uint32_t found;
+		uint32_t found = SONDE_NONE;
 
 		status = find_function_type(writer, function, &found, err);
 		if (status < 0)
 			return status;
 		*number = found;
+	}
+	if (*number == permanent[CFF_WRITE_CALL - 1]) {
+		*wire = CFF_WRITE_CALL;
+		return cff_write_permanent(writer, CFF_WRITE_CALL, err);
 	}
 	if (!types->all.items[*number].wire)
 		status = give_wire(writer, *number, err);
@@ -437,7 +478,7 @@ static enum sonde_status find_builtin(const struct sonde_definitions *definition
 static bool has_room_for_event_type(const struct cff_written_type *type, const char *arguments,
 				    enum cff_event_class class)
 {
-	return type->builtin == CFF_USER && type->class == class &&
+	return type->builtin == CFF_USER && !type->is_ours && type->class == class &&
 	       type->event_type == SONDE_NONE && !strcmp(type->arguments, arguments);
 }
 
@@ -498,7 +539,7 @@ static enum sonde_status find_event_type(struct cff_writer *writer, uint32_t eve
 		.event_type = event_type,
 	};
 	enum sonde_status status = SONDE_OK;
-	char *arguments;
+	char *arguments = NULL;
 
 	if (!is_counter)
 		status = find_builtin(definitions, definition, &builtin, err);
@@ -525,19 +566,29 @@ static enum sonde_status find_event_type(struct cff_writer *writer, uint32_t eve
 	return name_event_type(writer, &type, number, err);
 }
 
+enum sonde_status cff_write_type(struct cff_writer *writer, uint32_t number, uint32_t *wire,
+				 struct sonde_error *err)
+{
+	struct cff_written_type *type = &writer->types.all.items[number];
+	enum sonde_status status = type->wire ? SONDE_OK : give_wire(writer, number, err);
+
+	*wire = type->wire;
+	return status;
+}
+
 enum sonde_status cff_write_event_type(struct cff_writer *writer, uint32_t event_type,
 				       bool is_counter, struct cff_written_type **type,
 				       struct sonde_error *err)
 {
-	struct cff_event_plan *plan;
+	struct cff_event_plan *plan = NULL;
 	enum sonde_status status = cff_write_plan(writer, event_type, &plan, err);
 	uint32_t *number;
 
-	if (status < 0)
+	if (status < 0 || !plan)
 		return status;
 	number = is_counter ? &plan->counter : &plan->type;
 	if (*number == SONDE_NONE) {
-		uint32_t found;
+		uint32_t found = SONDE_NONE;
 
 		status = find_event_type(writer, event_type, is_counter, &found, err);
 		if (status < 0)

@@ -152,7 +152,7 @@ enum sonde_status cff_write_zone(struct cff_writer *writer, struct cff_chunk_wri
 	sonde_store_u32le(slots + 4, put_text(chunk, zone->name));
 	sonde_store_u32le(slots + 8, put_text(chunk, zone->type));
 	sonde_store_u32le(slots + 12, put_text(chunk, zone->location));
-	cff_chunk_put(chunk, CFF_ZONE_CREATE + 1, time, slots, sizeof(slots));
+	cff_chunk_put(chunk, CFF_WRITE_ZONE_CREATE, time, slots, sizeof(slots));
 	return SONDE_OK;
 }
 

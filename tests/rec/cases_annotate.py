@@ -102,7 +102,8 @@ class Plain(Annotated):
         found = {event.name: event.arguments for event in events
                  if event.kind in (INSTANT, CALL)}
         self.assertEqual(found["numbers"], {
-            "truth": True, "p_x": -7, "i8": -128, "u8": 255, "i16": -32768, "u16": 65535, "i32": -2**31, "u32": 2**32 - 1})
+            "truth": True, "p_x": -7, "i8": -128, "u8": 255, "i16": -32768, "u16": 65535,
+            "i32": -2**31, "u32": 2**32 - 1})
         self.assertEqual(found["wide"], {"i64": -2**63, "between": 3, "u64": 2**64 - 1, "f32": 1.5,
                                          "f64": -1e300})
         self.assertEqual(found["texts"], {

@@ -17,11 +17,11 @@ extern "C" {
 /* This process is being recorded, paused or not. */
 bool sonde_record_active(void);
 
-/* No call of this process is recorded until resume; pauses do not nest. */
+/* No call and no annotation of this process is recorded until resume; pauses do not nest. */
 void sonde_record_pause(void);
 void sonde_record_resume(void);
 
-/* Puts a named moment into the recording of this thread; up to 255 bytes of text are kept. */
+/* Puts a named moment into the recording of this thread, as SONDE_MARK() does; up to 255 bytes of text are kept. */
 void sonde_record_mark(const char *text);
 
 /* Returns when all that this thread recorded so far is in the files. False: there is no recorder. */

@@ -95,6 +95,9 @@ enum sonde_status sonde_staged_commit(struct sonde_staged *staged, struct sonde_
 /* Removes the work where it was not committed; releases the rest. */
 void sonde_staged_release(struct sonde_staged *staged);
 
+/* Removes a file, or a folder with all that is in it. False with errno where something stays. */
+bool sonde_path_remove(const char *path);
+
 enum sonde_status sonde_folder_create(const char *path, struct sonde_error *err);
 
 #endif

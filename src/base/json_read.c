@@ -217,7 +217,7 @@ static enum sonde_status read_short_escape(struct sonde_json_reader *reader, uns
 static enum sonde_status read_escape(struct sonde_json_reader *reader)
 {
 	enum sonde_status status;
-	unsigned char letter;
+	unsigned char letter = 0;
 	uint32_t code, low;
 
 	status = take(reader, &letter, "an escape");
@@ -405,11 +405,24 @@ static enum sonde_status read_digits(struct sonde_json_reader *reader)
 	return status;
 }
 
-static enum sonde_status read_number(struct sonde_json_reader *reader)
+/* The length of a number that is nothing but digits, and whole in the window; else 0. */
+static size_t plain_number_length(const struct sonde_json_reader *reader)
+{
+	const char *start = reader->input + reader->input_position, *p = start;
+	const char *end = reader->input + reader->input_size;
+
+	while (p < end && *p >= '0' && *p <= '9')
+		p++;
+	if (p == end || *p == '.' || (*p | 0x20) == 'e' || (*start == '0' && p - start > 1))
+		return 0;
+	return (size_t)(p - start);
+}
+
+/* A number of any form, piece by piece. */
+static enum sonde_status read_any_number(struct sonde_json_reader *reader)
 {
 	enum sonde_status status = SONDE_OK;
 
-	sonde_buffer_clear(&reader->scratch);
 	if (next_is(reader, '-', '-'))
 		status = put_next(reader);
 	if (status >= 0)
@@ -426,8 +439,21 @@ static enum sonde_status read_number(struct sonde_json_reader *reader)
 		if (status >= 0)
 			status = read_digits(reader);
 	}
-	if (status >= 0)
-		status = reader->error.status;
+	return status < 0 ? status : reader->error.status;
+}
+
+static enum sonde_status read_number(struct sonde_json_reader *reader)
+{
+	size_t plain = plain_number_length(reader);
+	enum sonde_status status;
+
+	sonde_buffer_clear(&reader->scratch);
+	if (plain) {
+		status = put(reader, reader->input + reader->input_position, plain);
+		reader->input_position += plain;
+	} else {
+		status = read_any_number(reader);
+	}
 	if (status < 0)
 		return status;
 	reader->token = SONDE_JSON_NUMBER;

@@ -251,8 +251,7 @@ static int remove_entry(const char *path, const struct stat *status, int type, s
 	return type == FTW_DP ? rmdir(path) : unlink(path);
 }
 
-/* Removes a file, or a folder with all that is in it. False with errno where something stays. */
-static bool remove_tree(const char *path)
+bool sonde_path_remove(const char *path)
 {
 	return !nftw(path, remove_entry, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
@@ -407,7 +406,7 @@ enum sonde_status sonde_staged_commit(struct sonde_staged *staged, struct sonde_
 	status = sync_parent(staged, err);
 	if (old_remains && status < 0)
 		sonde_error_because(err, "what was replaced is kept as %s", staged->work);
-	else if (old_remains && !remove_tree(staged->work))
+	else if (old_remains && !sonde_path_remove(staged->work))
 		status = sonde_fail_errno(err, staged->work,
 					  "what was replaced cannot be removed; remove it");
 	free(staged->work);
@@ -418,7 +417,7 @@ enum sonde_status sonde_staged_commit(struct sonde_staged *staged, struct sonde_
 void sonde_staged_release(struct sonde_staged *staged)
 {
 	if (staged->work)
-		remove_tree(staged->work);
+		sonde_path_remove(staged->work);
 	free(staged->work);
 	free(staged->target);
 	*staged = (struct sonde_staged){ 0 };

@@ -11,6 +11,7 @@ struct cflags_options {
 	bool after_inlining;
 	bool libs;
 	bool static_libs;
+	bool annotate;
 };
 
 static const struct cli_option cflags_own_options[] = {
@@ -27,6 +28,11 @@ static const struct cli_option cflags_own_options[] = {
 	  .kind = CLI_FLAG,
 	  .help = "print instead what links a program that uses <sonde/record.h>",
 	  .offset = offsetof(struct cflags_options, libs) },
+	{ .name = "annotate",
+	  .kind = CLI_FLAG,
+	  .help = "print instead what compiles and links a program that has annotations "
+		  "(<sonde/annotate.h>) and no other instrumentation",
+	  .offset = offsetof(struct cflags_options, annotate) },
 	{ .name = "static",
 	  .kind = CLI_FLAG,
 	  .help = "print instead what links the runtime into a static program",
@@ -94,13 +100,15 @@ static int run(struct cli *cli, const void *options)
 {
 	const struct cflags_options *cflags = options;
 
-	if (cflags->patchable + cflags->after_inlining + (cflags->libs || cflags->static_libs) > 1)
+	if (cflags->patchable + cflags->after_inlining +
+		    (cflags->libs || cflags->static_libs || cflags->annotate) >
+	    1)
 		return cli_usage(cli,
-				 "--patchable, --after-inlining and --libs or --static exclude "
-				 "each other");
+				 "--patchable, --after-inlining and --libs, --annotate or --static "
+				 "exclude each other");
 	if (cflags->static_libs)
 		return put_static(cli);
-	if (cflags->libs)
+	if (cflags->libs || cflags->annotate)
 		return put_libs(cli);
 	sonde_buffer_put_text(
 		&cli->out, cflags->patchable	  ? "-fpatchable-function-entry=5 -g\n" :
@@ -120,10 +128,12 @@ const struct cli_command cmd_cflags = {
 		"\n"
 		"  cc $(sonde cflags) app.c -o app && sonde record ./app\n"
 		"\n"
-		"A program that calls <sonde/record.h>, to pause, resume and mark, also needs the "
-		"library behind its sources; a static one needs it inside:\n"
+		"A program that calls <sonde/record.h>, to pause, resume and mark, or has "
+		"annotations, also needs the library behind its sources (annotations alone are "
+		"enough to be recorded); a static one needs it inside:\n"
 		"\n"
 		"  cc $(sonde cflags) app.c $(sonde cflags --libs) -o app\n"
+		"  cc app.c $(sonde cflags --annotate) -o app\n"
 		"  cc $(sonde cflags) -static app.c $(sonde cflags --static) -o app",
 	.section = CLI_SECTION_RECORD,
 	.options =

@@ -4,10 +4,14 @@
  * are the options, and the way in which the program's end becomes ours.
  */
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/record_convert.h"
 #include "cli/record_plan.h"
 #include "cli/record_report.h"
 
@@ -34,6 +38,13 @@ static const struct cli_option output_options[] = {
 	  .help = "the folder of the recording; without it PROGRAM.atf in the present folder, or "
 		  "PROGRAM-2.atf and so on where that exists",
 	  .offset = AT(target.output) },
+	{ .name = "to-format",
+	  .short_name = 't',
+	  .argument = "NAME",
+	  .kind = CLI_FORMAT,
+	  .help = "format of the recording; without it, what the name of the output says, or atf. "
+		  "Another one is made at the end, of a recording beside the output",
+	  .offset = AT(format) },
 	{ .name = "force",
 	  .kind = CLI_FLAG,
 	  .help = "replace a recording that exists",
@@ -151,6 +162,10 @@ static const struct cli_option how_options[] = {
 	  .kind = CLI_PATH,
 	  .help = "run the program in this folder; DIR of --output is still ours",
 	  .offset = AT(folder) },
+	{ .name = "or-run",
+	  .kind = CLI_FLAG,
+	  .help = "where it cannot be recorded, say why and run the program all the same",
+	  .offset = AT(or_run) },
 	{ 0 },
 };
 
@@ -175,32 +190,59 @@ static int end_like(struct cli *cli, int wait_status)
 	return CLI_SIGNALLED + number;
 }
 
-static int record(struct cli *cli, const struct record_plan *plan)
+static int record(struct cli *cli, const struct record_plan *plan, bool *started)
 {
 	struct record_result result = { 0 };
+	struct record_options shown;
 	struct record_line line;
 	struct sonde_error err = { 0 };
 	enum sonde_status status;
 
+	if (plan->format)
+		record_convert_begin(cli, plan);
 	record_line_begin(cli, &line);
 	status = record_run(&plan->options, &line.observer, &result, &err);
 	record_line_end(&line);
+	*started = result.started;
 	if (status != SONDE_OK) {
 		int code = cli_fail(cli, &err);
 
 		return result.started ? end_like(cli, result.wait_status) : code;
 	}
-	record_report(cli, &plan->options, &result);
+	shown = plan->options;
+	if (plan->format && result.total.events && record_convert(cli, plan))
+		shown.output = plan->target;
+	record_report(cli, &shown, &result);
 	return end_like(cli, result.wait_status);
+}
+
+/* Becomes the program, as it would have been started; returns only where it cannot. */
+static void run_unrecorded(struct cli *cli, const struct record_arguments *arguments)
+{
+	const struct cli_list *environment = &arguments->environment;
+
+	cli_flush(cli);
+	for (size_t i = 0; i < environment->count; i++) {
+		if (strchr(environment->items[i], '='))
+			putenv((char *)environment->items[i]);
+		else
+			unsetenv(environment->items[i]);
+	}
+	if (!arguments->folder || !chdir(arguments->folder))
+		execvp(cli->operands[0], (char *const *)cli->operands);
 }
 
 static int run(struct cli *cli, const void *options)
 {
+	const struct record_arguments *arguments = options;
 	struct record_plan plan = { 0 };
-	int code = record_plan_make(cli, options, &plan);
+	bool started = false;
+	int code = record_plan_make(cli, arguments, &plan);
 
 	if (code == CLI_OK)
-		code = record(cli, &plan);
+		code = record(cli, &plan, &started);
+	if (!started && arguments->or_run && code != CLI_USAGE)
+		run_unrecorded(cli, arguments);
 	record_plan_release(&plan);
 	return code;
 }
@@ -211,7 +253,8 @@ const struct cli_command cmd_record = {
 	.usage = "sonde record [OPTIONS] [--] PROGRAM [ARGUMENTS...]",
 	.description =
 		"Runs a program that was built with the flags of 'sonde cflags' and writes every "
-		"call and return of all its threads and children into a recording (ATF v2). The "
+		"call and return of all its threads and children, and what it annotates with "
+		"<sonde/annotate.h>, into a recording (ATF v2, or another format with -t). The "
 		"program's input, output and exit status are its own; Ctrl-C ends it as it would "
 		"without us, and the recording is finished all the same, also after a crash.\n"
 		"\n"
@@ -267,6 +310,8 @@ const struct cli_command cmd_record = {
 			  "leave out what is short and what is deep" },
 			{ "sonde record --detail --stack-bytes 64 ./app",
 			  "with registers and stack of every call" },
+			{ "sonde record -o app.wtf-trace ./app",
+			  "all calls and annotations as one wtf-trace file" },
 			{ "sonde record --flight 10 --trigger symbol=fail ./app",
 			  "the ten seconds before something goes wrong" },
 			{ 0 },

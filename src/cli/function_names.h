@@ -5,19 +5,11 @@
 
 #include <sonde/format.h>
 
-#include "base/map.h"
-#include "base/vec.h"
-#include "symbols/symbols.h"
-
-struct cli_symbol_file {
-	char *key;		       /* build-id and path */
-	struct sonde_symbols *symbols; /* NULL: could not be read */
-};
+#include "symbols/symbol_files.h"
 
 /* Zeroed means empty. */
 struct cli_function_names {
-	SONDE_VEC(struct cli_symbol_file) files;
-	struct sonde_text_map by_key;  /* -> number of the file */
+	struct sonde_symbol_files files;
 	struct sonde_symbol_text last; /* what was given out last */
 	uint64_t found, not_found;     /* the latter are called by their place */
 };

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "cli/runtime_path.h"
+#include "formats/format.h"
 
 #define STACK_BYTES_MAX 256
 #define RING_SIZE_MIN ((uint64_t)64 << 10)
@@ -142,7 +143,7 @@ static int plan_limits(struct cli *cli, const struct record_arguments *arguments
 }
 
 /* "app.atf" after the program's name; "app-2.atf", "app-3.atf" where that is taken. */
-static char *choose_output(const char *program, bool replace)
+static char *choose_output(const char *program, const char *suffix, bool replace)
 {
 	const char *slash = strrchr(program, '/');
 	const char *name = slash ? slash + 1 : program;
@@ -155,7 +156,7 @@ static char *choose_output(const char *program, bool replace)
 		sonde_buffer_put_text(&text, *name ? name : "program");
 		if (i > 1)
 			sonde_buffer_put_format(&text, "-%u", i);
-		sonde_buffer_put_text(&text, ".atf");
+		sonde_buffer_put_text(&text, suffix);
 		output = sonde_buffer_text(&text) ? strdup(text.data) : NULL;
 		sonde_buffer_release(&text);
 		if (!output || replace || access(output, F_OK) != 0)
@@ -166,21 +167,80 @@ static char *choose_output(const char *program, bool replace)
 	return output;
 }
 
+/* The format that is asked for, or that the name of the output says; NULL: the usual one. */
+static int plan_format(struct cli *cli, const struct record_arguments *arguments,
+		       const struct sonde_format_info **info)
+{
+	const struct sonde_format *format = NULL;
+
+	if (arguments->format)
+		format = sonde_format_by_name(arguments->format);
+	else if (arguments->target.output)
+		format = sonde_format_by_suffix(arguments->target.output);
+	*info = format ? sonde_format_info(format) : NULL;
+	if (*info && !strcmp((*info)->name, "atf"))
+		*info = NULL;
+	if (*info && !(*info)->lanes_written)
+		return cli_usage(cli,
+				 "-t: format %s is read, not written ('sonde formats' lists them)",
+				 (*info)->name);
+	return CLI_OK;
+}
+
+/* The session of a recording that becomes another format: beside it, under a name that is free. */
+static char *choose_session(const char *target)
+{
+	for (unsigned int i = 1; i <= NAMES_MAX; i++) {
+		struct sonde_buffer text = { 0 };
+		char *path = NULL;
+
+		sonde_buffer_put_text(&text, target);
+		if (i > 1)
+			sonde_buffer_put_format(&text, "-%u", i);
+		sonde_buffer_put_text(&text, ".atf");
+		if (sonde_buffer_text(&text))
+			path = strdup(text.data);
+		sonde_buffer_release(&text);
+		if (!path || access(path, F_OK) != 0)
+			return path;
+		free(path);
+	}
+	return NULL;
+}
+
 static int plan_output(struct cli *cli, const struct record_arguments *arguments,
 		       struct record_plan *plan)
 {
-	plan->options.replace = arguments->target.force;
-	plan->options.output = arguments->target.output;
-	if (plan->options.output && !cli_target_is_free(&arguments->target)) {
-		cli_error(cli, "%s: exists already", plan->options.output);
+	const struct sonde_format_info *info;
+	const char *output = arguments->target.output;
+	bool force = arguments->target.force;
+	int code = plan_format(cli, arguments, &info);
+
+	if (code != CLI_OK)
+		return code;
+	if (output && !cli_target_is_free(&arguments->target)) {
+		cli_error(cli, "%s: exists already", output);
 		cli_hint(cli, "--force replaces it; without -o a free name is chosen");
 		return CLI_FAILED;
 	}
-	if (plan->options.output)
+	if (!output) {
+		plan->output = choose_output(cli->operands[0],
+					     info && info->suffix ? info->suffix : ".atf", force);
+		output = plan->output;
+	}
+	plan->options.output = output;
+	plan->options.replace = force;
+	if (!output)
+		return cli_fail_nomem(cli);
+	if (!info)
 		return CLI_OK;
-	plan->output = choose_output(cli->operands[0], arguments->target.force);
-	plan->options.output = plan->output;
-	return plan->output ? CLI_OK : cli_fail_nomem(cli);
+	plan->format = info->name;
+	plan->target = output;
+	plan->replace_target = force;
+	plan->session = choose_session(output);
+	plan->options.output = plan->session;
+	plan->options.replace = false;
+	return plan->session ? CLI_OK : cli_fail_nomem(cli);
 }
 
 int record_plan_make(struct cli *cli, const struct record_arguments *arguments,
@@ -227,5 +287,6 @@ void record_plan_release(struct record_plan *plan)
 		free(plan->texts.items[i]);
 	sonde_vec_release(&plan->texts);
 	free(plan->output);
+	free(plan->session);
 	free(plan->runtime);
 }

@@ -20,6 +20,7 @@ enum record_detail { RECORD_DETAIL_ALL, RECORD_DETAIL_NONE, RECORD_DETAIL_NOT_GI
 struct record_arguments {
 	struct cli_common common;
 	struct cli_target target;
+	const char *format;  /* NULL: as the name of the output says, or ATF */
 	unsigned int detail; /* enum record_detail */
 	uint64_t stack_bytes;
 	struct cli_list functions, exclude, modules;
@@ -33,6 +34,7 @@ struct record_arguments {
 	bool follow;
 	struct cli_list environment;
 	const char *folder;
+	bool or_run;
 };
 
 /* Owns what `options` points to; zeroed is empty. */
@@ -42,6 +44,11 @@ struct record_plan {
 	SONDE_VEC(char *) texts; /* of the triggers, taken apart */
 	const char **lists[4];	 /* functions, exclude, modules, environment */
 	char *output;		 /* where the name was chosen here */
+	/* Of a format that is made of the session when the program has ended; NULL: it is ATF. */
+	const char *format;
+	const char *target;
+	char *session; /* where it is recorded into meanwhile */
+	bool replace_target;
 	char *runtime;
 };
 

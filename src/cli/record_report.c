@@ -142,6 +142,11 @@ static void tell_written(struct cli *cli, const struct record_options *options,
 
 	sonde_buffer_put_format(&text, "wrote %s: ", options->output);
 	cli_put_counted(&text, total->events, "event");
+	if (result->annotations) {
+		sonde_buffer_put_text(&text, " (");
+		cli_put_counted(&text, result->annotations, "annotation");
+		sonde_buffer_put_char(&text, ')');
+	}
 	if (result->details) {
 		sonde_buffer_put_text(&text, " with ");
 		cli_put_counted(&text, result->details, "detail");
@@ -198,7 +203,9 @@ static void tell_nothing(struct cli *cli, const struct record_options *options,
 	const char *program = program_name(options);
 
 	if (!result->instrumented) {
-		cli_warning(cli, "nothing was recorded: no instrumented function was called in %s",
+		cli_warning(cli,
+			    "nothing was recorded: no instrumented function was called in %s, "
+			    "and nothing annotated",
 			    program);
 		if (!cli->common.quiet)
 			cli_hint(cli, "build it with 'cc $(sonde cflags) app.c' and record it "
@@ -222,6 +229,16 @@ static void tell_nothing(struct cli *cli, const struct record_options *options,
 			    "its instrumented functions",
 			    program);
 	}
+}
+
+static void tell_cut(struct cli *cli, const struct record_result *result)
+{
+	struct sonde_buffer text = { 0 };
+
+	cli_put_counted(&text, result->cut_arguments, "argument");
+	sonde_buffer_put_format(&text, " of annotations %s too long, and cut",
+				result->cut_arguments == 1 ? "was" : "were");
+	tell(cli, &text, cli_warning);
 }
 
 static void tell_dropped(struct cli *cli, const struct record_options *options,
@@ -288,6 +305,8 @@ void record_report(struct cli *cli, const struct record_options *options,
 	tell_end(cli, options, result);
 	if (!result->total.events && !result->incomplete)
 		tell_nothing(cli, options, result);
+	if (result->cut_arguments)
+		tell_cut(cli, result);
 	if (result->total.dropped)
 		tell_dropped(cli, options, result);
 	tell_unpatched(cli, result->entries_not_writable, "the system did not allow it");

@@ -159,7 +159,9 @@ static enum sonde_status fail_style(const struct sonde_format *format, const cha
 enum sonde_status sonde_format_check_style(const struct sonde_format *format, const char *style,
 					   struct sonde_error *err)
 {
-	while (style && *style) {
+	if (!style)
+		return SONDE_OK;
+	while (*style) {
 		size_t length = strcspn(style, ",");
 
 		if (!is_style(format->info.styles, style, length))
@@ -173,7 +175,9 @@ enum sonde_status sonde_format_check_style(const struct sonde_format *format, co
 
 bool sonde_format_has_style(const char *style, const char *word)
 {
-	while (style && *style) {
+	if (!style)
+		return false;
+	while (*style) {
 		size_t length = strcspn(style, ",");
 
 		if (strlen(word) == length && !memcmp(word, style, length))

@@ -325,13 +325,14 @@ void sonde_arguments_put_number(struct sonde_buffer *out, enum sonde_argument_ty
 				union sonde_argument_value value)
 {
 	size_t size = types[type].size;
+	uint64_t bits = value.u64;
 	uint8_t bytes[8];
 
 	if (type == SONDE_ARGUMENT_FLOAT32)
-		value.u64 = narrow(value.f64);
+		bits = narrow(value.f64);
 	else if (type == SONDE_ARGUMENT_BOOL)
-		value.u64 = value.u64 != 0;
-	sonde_store_u64le(bytes, value.u64);
+		bits = value.u64 != 0;
+	sonde_store_u64le(bytes, bits);
 	sonde_buffer_put(out, bytes, size);
 	pad(out, size);
 }

@@ -79,6 +79,7 @@ struct tally {
 	uint64_t closed;
 	uint64_t links;	  /* events that have a detail, or should */
 	uint64_t details; /* those whose detail exists */
+	uint64_t values;  /* counters: a detail may be where their value came from */
 	uint64_t unread;  /* links whose detail the sink could not get */
 };
 
@@ -87,6 +88,7 @@ static void count_details(struct tally *tally, const struct sonde_batch *batch)
 	for (size_t i = 0; i < batch->count; i++) {
 		const struct sonde_event *event = &batch->events[i];
 
+		tally->values += event->kind == SONDE_EVENT_COUNTER;
 		if (!sonde_event_has_detail(event))
 			continue;
 		tally->links++;
@@ -222,8 +224,9 @@ static void add_tally(struct run *run, const struct tally *tally)
 	atomic_fetch_add(&run->calls_closed, tally->closed);
 	atomic_fetch_add(&run->details, tally->details);
 	atomic_fetch_add(&run->details_written, tally->links - tally->unread);
-	if (takes_all_events(run) && tally->detail_count > tally->details)
-		atomic_fetch_add(&run->details_unlinked, tally->detail_count - tally->details);
+	if (takes_all_events(run) && tally->detail_count > tally->details + tally->values)
+		atomic_fetch_add(&run->details_unlinked,
+				 tally->detail_count - tally->details - tally->values);
 }
 
 static enum sonde_status run_piece(void *user, size_t number, struct sonde_error *err)

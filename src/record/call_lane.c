@@ -37,6 +37,11 @@ void call_lane_free(struct call_lane *lane)
 {
 	if (!lane)
 		return;
+	for (size_t i = 0; lane->held && i < LANE_HELD_DETAILS; i++)
+		free(lane->held[i].bytes);
+	sonde_vec_release(&lane->zones);
+	sonde_vec_release(&lane->zoned);
+	free(lane->zone);
 	free(lane->own);
 	free(lane->open);
 	free(lane->held);
@@ -101,37 +106,64 @@ enum sonde_status call_lane_place(struct calls *calls, struct call_lane *lane, b
 	return SONDE_OK;
 }
 
+size_t call_lane_alive(const struct call_lane *lane, uint64_t stack)
+{
+	size_t depth = lane->depth, base = call_lane_base(lane);
+
+	while (depth > base && lane->open[depth].stack < stack)
+		depth--;
+	return depth;
+}
+
 static uint64_t last_event_ns(const struct call_lane *lane)
 {
 	return lane->event_count ? lane->events[lane->event_count - 1].timestamp_ns :
 				   lane->handed_ns;
 }
 
-/* Adds an event of the call open[depth]; `unit` is its record with a detail, or NULL. */
-static enum sonde_status add_event(struct calls *calls, struct call_lane *lane, size_t depth,
-				   uint32_t kind, uint64_t ns, const struct shared_unit *unit,
+/* Adds an event, with its detail where it has one. */
+static enum sonde_status put_event(struct calls *calls, struct call_lane *lane,
+				   const struct atf_index_event *from, struct call_detail detail,
 				   struct sonde_error *err)
 {
-	enum sonde_status status = call_lane_place(calls, lane, unit != NULL, err);
+	const struct calls_output *output = &calls->output;
+	enum sonde_status status =
+		call_lane_place(calls, lane, detail.unit || detail.arguments, err);
 	struct atf_index_event *event;
 
 	if (status < 0)
 		return status;
 	event = &lane->events[lane->event_count];
-	*event = (struct atf_index_event){
-		.timestamp_ns = ns,
-		.function_id = lane->open[depth].function_id,
-		.thread_id = lane->thread_id,
-		.event_kind = kind,
-		.call_depth = (uint32_t)depth,
-		.detail_seq = ATF_NO_LINK,
-	};
-	if (unit && calls->output.details)
-		status = calls->output.details(calls->output.context, lane->number, event, &unit, 1,
-					       lane->event_count, err);
+	*event = *from;
+	event->thread_id = lane->thread_id;
+	event->detail_seq = ATF_NO_LINK;
+	if (detail.arguments && output->arguments)
+		status = output->arguments(output->context, lane->number, event, detail.arguments,
+					   lane->event_count, err);
+	else if (detail.unit && output->details)
+		status = output->details(output->context, lane->number, event, &detail.unit, 1,
+					 lane->event_count, err);
 	if (status < 0)
 		return status;
 	lane->event_count++;
+	return SONDE_OK;
+}
+
+/* Adds an event of the call open[depth]. */
+static enum sonde_status add_event(struct calls *calls, struct call_lane *lane, size_t depth,
+				   uint32_t kind, uint64_t ns, struct call_detail detail,
+				   struct sonde_error *err)
+{
+	struct atf_index_event event = {
+		.timestamp_ns = ns,
+		.function_id = lane->open[depth].function_id,
+		.event_kind = kind,
+		.call_depth = (uint32_t)depth,
+	};
+	enum sonde_status status = put_event(calls, lane, &event, detail, err);
+
+	if (status < 0)
+		return status;
 	calls->counts.calls += kind == ATF_KIND_CALL;
 	calls->counts.returns += kind == ATF_KIND_RETURN;
 	calls->counts.exceptions += kind == ATF_KIND_EXCEPTION;
@@ -143,13 +175,33 @@ static bool is_deep(const struct calls *calls, size_t depth)
 	return calls->options.max_depth && depth > calls->options.max_depth;
 }
 
+/* Keeps a copy of arguments. */
+static enum sonde_status hold_arguments(struct held_detail *held,
+					const struct call_arguments *arguments,
+					struct sonde_error *err)
+{
+	free(held->bytes);
+	held->bytes = NULL;
+	if (!arguments)
+		return SONDE_OK;
+	held->bytes = malloc(arguments->size + 1);
+	if (!held->bytes)
+		return sonde_fail_nomem(err);
+	if (arguments->size)
+		memcpy(held->bytes, arguments->bytes, arguments->size);
+	held->arguments = *arguments;
+	held->arguments.bytes = held->bytes;
+	return SONDE_OK;
+}
+
 /* The detail of the innermost call, until it is known whether that is written. */
 static enum sonde_status hold_detail(struct call_lane *lane, const struct call_unit *unit,
 				     struct sonde_error *err)
 {
 	struct held_detail *held;
+	enum sonde_status status;
 
-	if (!lane->held && !unit->detail)
+	if (!lane->held && !unit->detail && !unit->arguments)
 		return SONDE_OK;
 	if (!lane->held)
 		lane->held = calloc(LANE_HELD_DETAILS, sizeof(*lane->held));
@@ -157,10 +209,14 @@ static enum sonde_status hold_detail(struct call_lane *lane, const struct call_u
 		return sonde_fail_nomem(err);
 	held = &lane->held[lane->depth % LANE_HELD_DETAILS];
 	held->depth = 0;
-	if (!unit->detail || unit->detail->units > LANE_DETAIL_UNITS)
+	status = hold_arguments(held, unit->arguments, err);
+	if (status < 0)
+		return status;
+	if (!unit->arguments && (!unit->detail || unit->detail->units > LANE_DETAIL_UNITS))
 		return SONDE_OK;
 	held->depth = lane->depth;
-	memcpy(held->units, unit->unit, unit->detail->units * sizeof(*held->units));
+	if (!unit->arguments)
+		memcpy(held->units, unit->unit, unit->detail->units * sizeof(*held->units));
 	return SONDE_OK;
 }
 
@@ -170,9 +226,13 @@ static enum sonde_status write_next(struct calls *calls, struct call_lane *lane,
 {
 	size_t depth = ++lane->written;
 	const struct held_detail *held = lane->held ? &lane->held[depth % LANE_HELD_DETAILS] : NULL;
+	struct call_detail detail = { 0 };
 
-	return add_event(calls, lane, depth, ATF_KIND_CALL, lane->open[depth].time_ns,
-			 held && held->depth == depth ? held->units : NULL, err);
+	if (held && held->depth == depth) {
+		detail.arguments = held->bytes ? &held->arguments : NULL;
+		detail.unit = held->bytes ? NULL : held->units;
+	}
+	return add_event(calls, lane, depth, ATF_KIND_CALL, lane->open[depth].time_ns, detail, err);
 }
 
 enum sonde_status call_lane_write_held(struct calls *calls, struct call_lane *lane, uint64_t ns,
@@ -192,6 +252,22 @@ enum sonde_status call_lane_write_held(struct calls *calls, struct call_lane *la
 	return status;
 }
 
+enum sonde_status call_lane_event(struct calls *calls, struct call_lane *lane, uint32_t kind,
+				  uint64_t function_id, uint64_t ns,
+				  const struct call_arguments *arguments, struct sonde_error *err)
+{
+	enum sonde_status status = call_lane_write_held(calls, lane, ns, true, err);
+	struct atf_index_event event = {
+		.timestamp_ns = ns,
+		.function_id = function_id,
+		.event_kind = kind,
+		.call_depth = (uint32_t)(calls->plain ? lane->depth : lane->written),
+	};
+	struct call_detail detail = { .arguments = arguments };
+
+	return status < 0 ? status : put_event(calls, lane, &event, detail, err);
+}
+
 static enum sonde_status push_open(struct call_lane *lane, const struct open_call *open,
 				   struct sonde_error *err)
 {
@@ -203,6 +279,12 @@ static enum sonde_status push_open(struct call_lane *lane, const struct open_cal
 	return SONDE_OK;
 }
 
+/* The record of a unit, where its detail is that of a call. */
+static const struct shared_unit *record_of(const struct call_unit *unit)
+{
+	return unit->detail && !unit->function_id ? unit->unit : NULL;
+}
+
 enum sonde_status call_lane_push(struct calls *calls, struct call_lane *lane,
 				 const struct call_unit *unit, uint32_t flags,
 				 struct sonde_error *err)
@@ -211,7 +293,9 @@ enum sonde_status call_lane_push(struct calls *calls, struct call_lane *lane,
 		.stack = unit->unit->stack,
 		.place = unit->unit->place,
 		.function = unit->function,
-		.function_id = load_map_function(calls->map, unit->function, unit->unit->time),
+		.function_id = unit->function_id ? unit->function_id :
+						   load_map_function(calls->map, unit->function,
+								     unit->unit->time),
 		.time_ns = unit->ns,
 		.flags = flags | (calls->gaps & CALL_GAPS),
 	};
@@ -219,7 +303,13 @@ enum sonde_status call_lane_push(struct calls *calls, struct call_lane *lane,
 
 	if (!open.function_id)
 		return sonde_fail_nomem(err);
-	status = push_open(lane, &open, err);
+	/* arguments are kept of so many calls only */
+	if (unit->arguments && lane->depth - lane->written >= LANE_HELD_DETAILS)
+		status = call_lane_write_held(calls, lane, unit->ns, true, err);
+	else
+		status = SONDE_OK;
+	if (status >= 0)
+		status = push_open(lane, &open, err);
 	if (status < 0)
 		return status;
 	if (is_deep(calls, lane->depth)) {
@@ -229,8 +319,9 @@ enum sonde_status call_lane_push(struct calls *calls, struct call_lane *lane,
 	if (calls->options.min_time_ns)
 		return hold_detail(lane, unit, err);
 	lane->written = lane->depth;
-	return add_event(calls, lane, lane->depth, ATF_KIND_CALL, unit->ns,
-			 unit->detail ? unit->unit : NULL, err);
+	return add_event(
+		calls, lane, lane->depth, ATF_KIND_CALL, unit->ns,
+		(struct call_detail){ .unit = record_of(unit), .arguments = unit->arguments }, err);
 }
 
 enum sonde_status call_lane_reopen(struct calls *calls, struct call_lane *lane,
@@ -241,16 +332,18 @@ enum sonde_status call_lane_reopen(struct calls *calls, struct call_lane *lane,
 	enum sonde_status status;
 
 	/* the child's own map is to know the functions that its events name */
-	again.function_id = load_map_function(calls->map, open->function, UINT64_MAX);
+	if (!(open->flags & CALL_SCOPE))
+		again.function_id = load_map_function(calls->map, open->function, UINT64_MAX);
 	again.time_ns = ns;
-	again.flags = (open->flags & CALL_PATCHED) | (calls->gaps & CALL_GAPS);
+	again.flags = (open->flags & (CALL_PATCHED | CALL_SCOPE)) | (calls->gaps & CALL_GAPS);
 	if (!again.function_id)
 		return sonde_fail_nomem(err);
 	status = push_open(lane, &again, err);
 	if (status < 0 || is_deep(calls, lane->depth))
 		return status;
 	lane->written = lane->depth;
-	return add_event(calls, lane, lane->depth, ATF_KIND_CALL, ns, NULL, err);
+	return add_event(calls, lane, lane->depth, ATF_KIND_CALL, ns, (struct call_detail){ 0 },
+			 err);
 }
 
 /* After calls were closed: what is opened from now on was not there when it was thrown. */
@@ -296,7 +389,8 @@ static enum sonde_status close_call(struct calls *calls, struct call_lane *lane,
 		lane->written = depth - 1;
 	}
 	if (status == SONDE_OK)
-		status = add_event(calls, lane, depth, kind, ns, unit, err);
+		status = add_event(calls, lane, depth, kind, ns,
+				   (struct call_detail){ .unit = unit }, err);
 	lane->depth--;
 	lower_marks(lane);
 	return status;
@@ -307,7 +401,7 @@ enum sonde_status call_lane_return(struct calls *calls, struct call_lane *lane,
 {
 	return close_call(calls, lane,
 			  lane->depth <= lane->mark ? ATF_KIND_EXCEPTION : ATF_KIND_RETURN,
-			  unit->ns, unit->detail ? unit->unit : NULL, err);
+			  unit->ns, record_of(unit), err);
 }
 
 enum sonde_status call_lane_leave(struct calls *calls, struct call_lane *lane, size_t depth,

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside calls.c, call_lane.c and call_stacks.c: the open calls of one stack and the events that come of them.
+ * Inside calls.c, call_annotations.c, call_lane.c, call_stacks.c and call_zones.c: the open calls of one stack and the events that come of them.
  * A lane knows depth, what is held back (--min-time) or left out (--depth), and how a call that
  * ends in an unusual way is closed; which unit does what to a lane is the business of calls.c.
  */
 #ifndef SONDE_RECORD_CALL_LANE_H
 #define SONDE_RECORD_CALL_LANE_H
 
+#include "base/buffer.h"
 #include "base/vec.h"
 #include "record/calls.h"
 #include "record/stacks.h"
 
-/* Flags of an open call: a patched entry, or else a compiler hook; and the gaps before it. */
+/* Flags of an open call: a patched entry, or a scope, or else a compiler hook; and the gaps before. */
 #define CALL_PATCHED (UINT32_C(1) << 31)
-#define CALL_GAPS (CALL_PATCHED - 1)
+#define CALL_SCOPE (UINT32_C(1) << 30) /* an annotated scope: `place` is its object */
+#define CALL_GAPS (CALL_SCOPE - 1)
 
 #define LANE_EVENTS 256	      /* handed out at a time */
 #define LANE_EVENTS_SMALL 64  /* of a coroutine, of which there can be thousands */
@@ -23,13 +25,35 @@
 #define LANE_DETAIL_UNITS 12  /* with 256 bytes of stack */
 #define DETAILS_AT_ONCE 128
 
+/* What stands in a detail: that of a record, or the arguments of an annotation. */
+struct call_detail {
+	const struct shared_unit *unit;		/* or NULL */
+	const struct call_arguments *arguments; /* or NULL */
+};
+
 struct held_detail {
 	size_t depth; /* of the call; 0: none */
 	struct shared_unit units[LANE_DETAIL_UNITS];
+	uint8_t *bytes; /* arguments, instead of units */
+	struct call_arguments arguments;
+};
+
+struct call_lane;
+
+/* A zone that a stack is in, inside those before it. */
+struct call_zone {
+	uint64_t stack;	 /* it is left where the stack pointer is higher */
+	uint64_t object; /* of the program, which lives as long */
+	struct call_lane *lane;
+	size_t base;	/* calls deeper than this are in it */
+	bool on_signal; /* it began on the stack of a signal handler */
 };
 
 struct call_lane {
 	uint32_t number;
+	char *zone;			     /* name; NULL: it is that of a stack */
+	SONDE_VEC(struct call_zone) zones;   /* this stack is in them now */
+	SONDE_VEC(struct call_lane *) zoned; /* lanes of all zones that it ever was in */
 	/* open[1] is the outermost call, open[depth] the innermost; open[0] lies above all. */
 	struct open_call *open;
 	size_t depth, capacity;
@@ -76,8 +100,9 @@ struct calls {
 	struct load_map *map;
 	struct calls_counts counts;
 
-	/* Stack addresses in (window_low, window_low + window_size] are those of `current`. */
-	struct call_lane *current;
+	/* Stack addresses in (window_low, window_low + window_size] are those of `current`: the
+	 * lane of the stack `home`, or of the zone that this is in. */
+	struct call_lane *current, *home;
 	uint64_t window_low, window_size;
 	bool plain; /* every call is written at once */
 
@@ -93,6 +118,9 @@ struct calls {
 	const struct shared_unit
 		*sources[DETAILS_AT_ONCE]; /* of details, until they are given out */
 	uint64_t map_changes;		   /* those of the map when the ids were looked up */
+	struct call_pieces *pieces;	   /* of long annotations; NULL: there was none */
+	struct sonde_buffer bytes, packed; /* of the present annotation: as they came, and as
+					      its event has them */
 };
 
 /* A unit, as far as it was looked into. */
@@ -101,6 +129,8 @@ struct call_unit {
 	const struct shared_detail *detail; /* or NULL */
 	uint64_t function;
 	uint64_t ns;
+	uint64_t function_id;			/* of a scope; 0: look it up */
+	const struct call_arguments *arguments; /* of a scope, or NULL */
 };
 
 struct call_lane *call_lane_new(uint32_t number, const struct calls_options *options);
@@ -121,6 +151,11 @@ enum sonde_status call_lane_flush(struct calls *calls, struct call_lane *lane,
 enum sonde_status call_lane_push(struct calls *calls, struct call_lane *lane,
 				 const struct call_unit *unit, uint32_t flags,
 				 struct sonde_error *err);
+
+/* Adds an event that is no call, inside what is open. What is held back around it is written. */
+enum sonde_status call_lane_event(struct calls *calls, struct call_lane *lane, uint32_t kind,
+				  uint64_t function_id, uint64_t ns,
+				  const struct call_arguments *arguments, struct sonde_error *err);
 
 /* Puts in a call of the parent of a forked process; it is written at once. */
 enum sonde_status call_lane_reopen(struct calls *calls, struct call_lane *lane,
@@ -152,6 +187,32 @@ static inline size_t call_lane_base(const struct call_lane *lane)
 {
 	return lane->signal_count ? lane->signals[lane->signal_count - 1].base : 0;
 }
+
+/* The depth down to which calls of the innermost stack are above a stack address. */
+size_t call_lane_alive(const struct call_lane *lane, uint64_t stack);
+
+/* call_annotations.c: UNIT_SCOPE to UNIT_PIECE; and the event that UNIT_MARK is. */
+enum sonde_status calls_annotate(struct calls *calls, enum unit_kind kind,
+				 const struct call_unit *unit, struct sonde_error *err);
+enum sonde_status calls_mark(struct calls *calls, const struct call_unit *unit, const char *text,
+			     size_t size, struct sonde_error *err);
+void calls_free_pieces(struct calls *calls);
+
+/*
+ * call_zones.c. enter: the stack `home` is where the thread is, at an address that is in none of
+ * its zones above that: leaves those, and makes the lane of the innermost the current one. Gives
+ * the address up to which it is. `left`: also zones that began in a signal handler.
+ */
+enum sonde_status calls_enter_home(struct calls *calls, struct call_lane *home, uint64_t stack,
+				   uint64_t ns, uint64_t *high, struct sonde_error *err);
+enum sonde_status calls_leave_zones(struct calls *calls, struct call_lane *home, size_t keep,
+				    uint64_t ns, struct sonde_error *err);
+enum sonde_status calls_zone(struct calls *calls, const struct annotation_site *site,
+			     const struct call_unit *unit, struct sonde_error *err);
+enum sonde_status calls_zone_end(struct calls *calls, const struct call_unit *unit,
+				 struct sonde_error *err);
+/* Something that concerns all calls which are open where the thread is. */
+void calls_all_open(struct calls *calls, void (*how)(struct call_lane *lane));
 
 /* call_stacks.c */
 

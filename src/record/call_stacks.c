@@ -63,7 +63,9 @@ static enum sonde_status abandon(struct calls *calls, size_t piece, uint64_t ns,
 	if (number == STACKS_NONE)
 		return SONDE_OK;
 	lane = calls->lanes.items[number];
-	status = call_lane_leave(calls, lane, 0, ns, err);
+	status = calls_leave_zones(calls, lane, 0, ns, err);
+	if (status >= 0)
+		status = call_lane_leave(calls, lane, 0, ns, err);
 	lane->signal_count = 0;
 	if (lane != calls->current)
 		calls_let_wait(calls, lane);
@@ -182,6 +184,7 @@ enum sonde_status calls_locate(struct calls *calls, uint64_t stack, bool create,
 {
 	struct stack_piece *piece;
 	enum sonde_status status;
+	uint64_t high;
 	size_t number;
 
 	*lane = calls->current;
@@ -205,15 +208,16 @@ enum sonde_status calls_locate(struct calls *calls, uint64_t stack, bool create,
 		if (status < 0)
 			return status;
 	}
-	*lane = calls->lanes.items[piece->lane];
-	if (*lane != calls->current)
-		calls_let_wait(calls, calls->current);
-	calls->current = *lane;
+	high = piece->high;
+	status = calls_enter_home(calls, calls->lanes.items[piece->lane], stack, ns, &high, err);
+	if (status < 0)
+		return status;
+	*lane = calls->current;
 	calls->window_low = piece->low;
 	if (number > 0 && same_found(piece - 1, piece)) /* here belongs_below() is to be asked */
 		calls->window_low += stack - piece->low > FOUND_SLACK ? FOUND_SLACK :
 									stack - piece->low - 1;
-	calls->window_size = piece->high - calls->window_low;
+	calls->window_size = high > calls->window_low ? high - calls->window_low : 0;
 	if (!(*lane)->signal_count)
 		return SONDE_OK;
 	/* the handlers that interrupted it are over */

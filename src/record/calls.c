@@ -266,16 +266,6 @@ static enum sonde_status convert_plain(struct calls *calls, const struct shared_
 	return SONDE_OK;
 }
 
-/* The depth down to which calls of the innermost stack are above a stack address. */
-static size_t alive_depth(const struct call_lane *lane, uint64_t stack)
-{
-	size_t depth = lane->depth, base = call_lane_base(lane);
-
-	while (depth > base && lane->open[depth].stack < stack)
-		depth--;
-	return depth;
-}
-
 /*
  * Whether the hook that was called from `place` is in code that was inlined somewhere, so that it
  * has no frame of its own. A function's own hook is the first that it calls: near its start, with
@@ -289,6 +279,8 @@ static bool is_inlined(struct calls *calls, const struct open_call *top,
 
 	if (calls->inlined[inlined_slot(place)] == place)
 		return true;
+	while (top->flags & CALL_SCOPE) /* its place is no code */
+		top--;
 	load_map_function(calls->map, function, unit->unit->time);
 	if (place - function < PROLOGUE_MAX &&
 	    load_map_nearest(calls->map, place, function) == function &&
@@ -319,7 +311,7 @@ static size_t alive_equal(struct calls *calls, const struct call_lane *lane, siz
 static enum sonde_status on_call(struct calls *calls, struct call_lane *lane,
 				 const struct call_unit *unit, struct sonde_error *err)
 {
-	size_t alive = alive_equal(calls, lane, alive_depth(lane, unit->unit->stack), unit);
+	size_t alive = alive_equal(calls, lane, call_lane_alive(lane, unit->unit->stack), unit);
 	enum sonde_status status = call_lane_leave(calls, lane, alive, unit->ns, err);
 
 	if (status >= 0)
@@ -332,7 +324,7 @@ static enum sonde_status on_entry(struct calls *calls, struct call_lane *lane,
 {
 	uint64_t least = unit->unit->stack + !tail;
 	enum sonde_status status =
-		call_lane_leave(calls, lane, alive_depth(lane, least), unit->ns, err);
+		call_lane_leave(calls, lane, call_lane_alive(lane, least), unit->ns, err);
 
 	if (status >= 0)
 		status = call_lane_push(calls, lane, unit, CALL_PATCHED, err);
@@ -342,7 +334,7 @@ static enum sonde_status on_entry(struct calls *calls, struct call_lane *lane,
 static bool is_hook_of(const struct call_lane *lane, size_t depth, uint64_t function)
 {
 	return depth <= lane->depth && lane->open[depth].function == function &&
-	       !(lane->open[depth].flags & CALL_PATCHED);
+	       !(lane->open[depth].flags & (CALL_PATCHED | CALL_SCOPE));
 }
 
 /*
@@ -377,7 +369,7 @@ static size_t find_return(const struct call_lane *lane, size_t alive, uint64_t s
 static enum sonde_status on_return(struct calls *calls, struct call_lane *lane,
 				   const struct call_unit *unit, struct sonde_error *err)
 {
-	size_t alive = alive_depth(lane, unit->unit->stack);
+	size_t alive = call_lane_alive(lane, unit->unit->stack);
 	size_t depth = find_return(lane, alive, unit->unit->stack, unit->function);
 	enum sonde_status status =
 		call_lane_leave(calls, lane, depth ? depth : alive, unit->ns, err);
@@ -395,7 +387,7 @@ static enum sonde_status on_slot_exit(struct calls *calls, struct call_lane *lan
 	uint64_t stack = unit->unit->stack;
 	size_t base = call_lane_base(lane);
 	enum sonde_status status =
-		call_lane_leave(calls, lane, alive_depth(lane, stack), unit->ns, err);
+		call_lane_leave(calls, lane, call_lane_alive(lane, stack), unit->ns, err);
 
 	if (lane->depth == base || lane->open[lane->depth].stack != stack)
 		calls->counts.returns_without_call++;
@@ -419,8 +411,9 @@ static enum sonde_status on_note(struct calls *calls, enum unit_kind kind,
 		text = (const char *)(unit->detail + 1);
 		size = unit->unit->place < room ? unit->unit->place : room;
 	}
-	return calls->output.note(calls->output.context, kind, unit->ns, unit->unit, text, size,
-				  err);
+	status = calls->output.note(calls->output.context, kind, unit->ns, unit->unit, text, size,
+				    err);
+	return status < 0 || kind != UNIT_MARK ? status : calls_mark(calls, unit, text, size, err);
 }
 
 /* Units that say something of a stack address. */
@@ -447,9 +440,9 @@ static enum sonde_status on_stack_unit(struct calls *calls, enum unit_kind kind,
 	else if (create)
 		status = on_entry(calls, lane, unit, kind == UNIT_ENTRY_TAIL, err);
 	else /* longjmp() or a handler of exceptions */
-		status = call_lane_leave(calls, lane, alive_depth(lane, stack), unit->ns, err);
+		status = call_lane_leave(calls, lane, call_lane_alive(lane, stack), unit->ns, err);
 	if (kind == UNIT_CATCH)
-		call_lane_catch(lane);
+		calls_all_open(calls, call_lane_catch);
 	if (status >= 0)
 		status = call_lane_write_held(calls, lane, unit->ns, false, err);
 	return status;
@@ -468,10 +461,10 @@ static enum sonde_status convert_unit(struct calls *calls, enum unit_kind kind,
 	case UNIT_CATCH:
 		return on_stack_unit(calls, kind, unit, err);
 	case UNIT_THROW:
-		call_lane_throw(calls->current);
+		calls_all_open(calls, call_lane_throw);
 		return SONDE_OK;
 	case UNIT_THREAD_EXIT:
-		call_lane_exit(calls->current);
+		calls_all_open(calls, call_lane_exit);
 		return SONDE_OK;
 	case UNIT_GAP:
 	case UNIT_RESUME:
@@ -486,8 +479,15 @@ static enum sonde_status convert_unit(struct calls *calls, enum unit_kind kind,
 	case UNIT_FORK:
 		return on_note(calls, kind, unit, err);
 	default:
-		return SONDE_OK;
+		return unit_is_annotation(kind) ? calls_annotate(calls, kind, unit, err) : SONDE_OK;
 	}
+}
+
+/* Of a record with a detail. */
+static uint64_t least_units(uint32_t kind, uint32_t size)
+{
+	return unit_is_annotation(kind) ? annotation_units(size) :
+					  shared_detail_units(unit_has_registers(kind), size);
 }
 
 /* Looks into the first of `count` units, converts it and tells how long its record is. */
@@ -504,13 +504,11 @@ static enum sonde_status convert_record(struct calls *calls, const struct shared
 		unit.detail = (const struct shared_detail *)(units + 1);
 		if (count >= 2)
 			detail = *unit.detail;
-		if (detail.units > count ||
-		    detail.units < shared_detail_units(unit_has_registers(kind), detail.stack_size))
-			return sonde_fail(
-				err, SONDE_CORRUPT, SONDE_NO_OFFSET,
-				"a record of %u units with %u bytes of stack, where %zu are left; "
-				"the memory of the recorded program may be damaged",
-				detail.units, detail.stack_size, count);
+		if (detail.units > count || detail.units < least_units(kind, detail.stack_size))
+			return sonde_fail(err, SONDE_CORRUPT, SONDE_NO_OFFSET,
+					  "a record of %u units with %u bytes, where %zu are left; "
+					  "the memory of the recorded program may be damaged",
+					  detail.units, detail.stack_size, count);
 		*used = detail.units;
 		kind &= ~UNIT_DETAIL;
 	}
@@ -595,7 +593,7 @@ enum sonde_status calls_new(struct calls **calls, const struct calls_options *op
 		calls_free(made);
 		return sonde_fail_nomem(err);
 	}
-	made->current = made->lanes.items[0];
+	made->current = made->home = made->lanes.items[0];
 	*calls = made;
 	return SONDE_OK;
 }
@@ -606,24 +604,13 @@ void calls_free(struct calls *calls)
 		return;
 	for (size_t i = 0; i < calls->lanes.count; i++)
 		call_lane_free(calls->lanes.items[i]);
+	calls_free_pieces(calls);
+	sonde_buffer_release(&calls->bytes);
+	sonde_buffer_release(&calls->packed);
 	sonde_vec_release(&calls->lanes);
 	sonde_vec_release(&calls->waiting);
 	stacks_release(&calls->stacks);
 	free(calls);
-}
-
-enum sonde_status calls_copy_open(const struct calls *calls, struct open_call **open, size_t *count,
-				  struct sonde_error *err)
-{
-	const struct call_lane *lane = calls->current;
-
-	*count = 0;
-	*open = calloc(lane->depth + 1, sizeof(**open));
-	if (!*open)
-		return sonde_fail_nomem(err);
-	memcpy(*open, lane->open + 1, lane->depth * sizeof(**open));
-	*count = lane->depth;
-	return SONDE_OK;
 }
 
 enum sonde_status calls_reopen(struct calls *calls, const struct open_call *open, size_t count,

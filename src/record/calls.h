@@ -6,7 +6,8 @@
  *
  * Signal handlers, also those on a stack of their own, are calls inside whatever they
  * interrupted. A coroutine's stack has calls of its own, which end independently: each such stack
- * is a lane, a track of its own in the recording. Lane 0 is the thread's stack.
+ * is a lane, a track of its own in the recording. Lane 0 is the thread's stack. What happens in a
+ * zone of the program's annotations has a lane of its own, too.
  */
 #ifndef SONDE_RECORD_CALLS_H
 #define SONDE_RECORD_CALLS_H
@@ -47,6 +48,24 @@ struct calls_place {
 	uint32_t thread_id;
 };
 
+/* A place in the program that annotates something. */
+struct annotation_site {
+	uint64_t address;
+	uint64_t since;	      /* ticks: when it was told of */
+	uint64_t function_id; /* of its event type, and of the function of a scope */
+	uint32_t kind;	      /* enum sonde_annotate_kind */
+	bool has_arguments;
+	char *name;
+	struct annotation_site *older; /* another one that was at this address before */
+};
+
+/* What an annotation has beyond its event. */
+struct call_arguments {
+	uint64_t extra;
+	const uint8_t *bytes; /* packed as <sonde/arguments.h> says */
+	size_t size;
+};
+
 /* Where events go. All hooks take the lane; an error ends the conversion and is handed back. */
 struct calls_output {
 	void *context;
@@ -67,6 +86,18 @@ struct calls_output {
 	/* A new lane, for a stack [low, high). Lane 0 exists from the start. */
 	enum sonde_status (*lane)(void *context, uint32_t lane, uint64_t low, uint64_t high,
 				  struct sonde_error *err);
+	/* Likewise the arguments of one event. */
+	enum sonde_status (*arguments)(void *context, uint32_t lane, struct atf_index_event *event,
+				       const struct call_arguments *arguments, size_t ahead,
+				       struct sonde_error *err);
+	/* The site at an address at a moment, or NULL; address 0: of sonde_record_mark(). */
+	const struct annotation_site *(*site)(void *context, uint64_t address, uint64_t ticks);
+	/* The lane that lane() just told of is that of a zone. */
+	enum sonde_status (*zone)(void *context, uint32_t lane, const char *name,
+				  struct sonde_error *err);
+	/* Bytes to be kept; gives the number of the resource. */
+	enum sonde_status (*resource)(void *context, const char *name, const uint8_t *bytes,
+				      size_t size, uint32_t *number, struct sonde_error *err);
 	/* UNIT_MARK, UNIT_REQUEST, UNIT_FORK: told in the order of the ring. */
 	enum sonde_status (*note)(void *context, enum unit_kind kind, uint64_t time_ns,
 				  const struct shared_unit *unit, const char *text, size_t size,
@@ -83,6 +114,8 @@ struct calls_counts {
 	uint64_t returns_without_call;	     /* left out: their call was not recorded */
 	uint64_t returns_unseen;	     /* of `returns`: made up for what ended in a gap */
 	uint64_t dropped;		     /* told by UNIT_GAP */
+	uint64_t annotations;		     /* scopes that began, and events */
+	uint64_t annotations_lost;	     /* of an unknown site, or not all of it came */
 };
 
 enum sonde_status calls_new(struct calls **calls, const struct calls_options *options,

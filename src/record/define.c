@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "base/map.h"
+#include "formats/atf/atf_arguments.h"
 #include "record/finish.h"
 
 struct definer {
@@ -210,15 +211,15 @@ static void define_track(struct definer *definer, const struct lane *lane)
 		.process = lane->process->number,
 		.slot = lane->slot,
 		.os_id = lane->thread,
-		.kind = SONDE_TRACK_THREAD,
+		.kind = lane->zone ? SONDE_TRACK_ZONE : SONDE_TRACK_THREAD,
 		.dropped_events = lane->dropped,
 		.event_count = lane->written,
 	};
 	struct sonde_buffer name = { 0 };
 	uint32_t id = SONDE_NONE;
 
-	sonde_buffer_put_text(&name, lane->name);
-	if (lane->number)
+	sonde_buffer_put_text(&name, lane->zone ? lane->zone : lane->name);
+	if (lane->number && !lane->zone)
 		sonde_buffer_put_format(&name, " / stack %#llx", (unsigned long long)lane->low);
 	track.name = define_string(definer, sonde_buffer_text(&name));
 	sonde_buffer_release(&name);
@@ -319,6 +320,51 @@ static void define_function(struct definer *definer, const struct recorded_proce
 								 &id, definer->err);
 }
 
+/* In the order of their numbers, on which their function_ids depend. */
+static void define_event_types(struct definer *definer)
+{
+	const struct site_types *types = &definer->session->types;
+
+	for (size_t i = 0; i < types->items.count && definer->status == SONDE_OK; i++) {
+		const struct site_type *from = &types->items.items[i];
+		struct sonde_event_type type = { .flags = from->flags, .is_scope = from->is_scope };
+		uint32_t id;
+
+		type.name = define_string(definer, from->name);
+		type.arguments = define_string(definer, from->signature);
+		if (definer->status == SONDE_OK)
+			definer->status = sonde_definitions_add_event_type(
+				definer->definitions, &type, &id, definer->err);
+	}
+}
+
+/* A scope is a function, too. */
+static void define_scopes(struct definer *definer, const struct recorded_process *process,
+			  bool count)
+{
+	const struct site_types *types = &definer->session->types;
+
+	for (size_t i = 0; i < process->sites.scopes.count && definer->status == SONDE_OK; i++) {
+		uint32_t number = process->sites.scopes.items[i], id;
+		const struct site_type *from = &types->items.items[number];
+		struct sonde_function function = {
+			.process = process->number,
+			.module = SONDE_NONE,
+			.line = from->line,
+			.has_key = true,
+			.key = atf_event_type_key(number),
+		};
+
+		function.name = define_string(definer, from->name);
+		function.file = define_string(definer, from->file);
+		if (count)
+			count_function(definer, function.key, true);
+		if (definer->status == SONDE_OK)
+			definer->status = sonde_definitions_add_function(
+				definer->definitions, &function, &id, definer->err);
+	}
+}
+
 /* The modules, one for each path, and which functions of them were called. */
 static void define_modules(struct definer *definer, const struct recorded_process *process,
 			   bool functions)
@@ -363,6 +409,7 @@ enum sonde_status define_session(struct session *session, bool functions,
 		return sonde_fail_nomem(err);
 	define_clock(&definer);
 	define_recording(&definer);
+	define_event_types(&definer);
 	for (size_t i = 0; i < session->written.count; i++)
 		define_process(&definer, session->written.items[i]);
 	for (size_t i = 0; i < session->tracks.count; i++)
@@ -371,6 +418,7 @@ enum sonde_status define_session(struct session *session, bool functions,
 		if (functions)
 			finish_collect(session->written.items[i]);
 		define_modules(&definer, session->written.items[i], functions);
+		define_scopes(&definer, session->written.items[i], functions);
 	}
 	sonde_key_map_release(&definer.counted);
 	return definer.status;

@@ -341,6 +341,11 @@ static enum sonde_status reopen(struct session *session, struct recorded_thread 
 	struct recorded_process *process = thread->process;
 	enum sonde_status status;
 
+	for (size_t i = 0; i < process->inherited_count; i++) {
+		status = sites_note_scope(&process->sites, process->inherited[i].function_id, err);
+		if (status < 0)
+			return status;
+	}
 	status = calls_reopen(thread->calls, process->inherited, process->inherited_count,
 			      process->start_ns, err);
 	free(process->inherited);
@@ -467,12 +472,17 @@ static void count_thread(struct session *session, const struct recorded_thread *
 
 	if (counts->dropped > dropped)
 		dropped = counts->dropped;
+	if (session->memory.control->on_full == ON_FULL_OVERWRITE)
+		dropped += counts->annotations_lost; /* their pieces were overwritten */
 	thread->lanes.items[0]->dropped = dropped;
 	thread->lanes.items[0]->returns_left_out = counts->returns_without_call;
 	thread->lanes.items[0]->returns_made_up = counts->returns_unseen;
 	session->dropped_before += dropped;
 	session->result->short_calls += counts->short_calls;
 	session->result->deep_calls += counts->deep_calls;
+	session->result->annotations += counts->annotations;
+	if (session->memory.control->on_full != ON_FULL_OVERWRITE)
+		session->annotations_lost += counts->annotations_lost;
 }
 
 /* Everything that this thread wrote was read. */

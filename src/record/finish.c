@@ -172,11 +172,15 @@ static void count_result(struct session *session)
 	struct record_result *result = session->result;
 	uint64_t lost_threads = atomic_load(&session->memory.control->lost_threads);
 	uint64_t lost_processes = atomic_load(&session->memory.control->lost_processes);
+	uint64_t refused = 0;
 
 	for (size_t i = 0; i < session->processes.count; i++) {
 		const struct recorded_process *process = session->processes.items[i];
 
-		result->instrumented += process->events || process->patchable;
+		result->instrumented += process->events || process->patchable ||
+					process->sites.items.count;
+		result->cut_arguments += process->cut_arguments;
+		refused += process->refused_resources;
 	}
 	/* Filters, or a program that called nothing, may have left no event. */
 	for (size_t i = 0; i < session->processes.count && !result->instrumented; i++)
@@ -190,12 +194,18 @@ static void count_result(struct session *session)
 	result->total.threads = atomic_load(&session->thread_total);
 	count_unpatched(session);
 	result->incomplete = session->failed || session->lost || lost_threads || lost_processes ||
-			     result->missed_calls;
+			     result->missed_calls || session->annotations_lost;
 	if (result->missed_calls)
 		session_problem(session,
 				"%llu calls were not recorded: there was no memory to keep "
 				"their return addresses",
 				(unsigned long long)result->missed_calls);
+	if (refused)
+		session_problem(session, "%llu resources were larger than 64 MB, and were not kept",
+				(unsigned long long)refused);
+	if (session->annotations_lost)
+		session_problem(session, "%llu annotations are missing: not all of them came",
+				(unsigned long long)session->annotations_lost);
 	if (lost_processes)
 		session_problem(session,
 				"%llu processes found no free slot, since too many ran at once: "

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "formats/atf/atf_arguments.h"
 #include "record/lanes.h"
 #include "record/session.h"
 
@@ -53,6 +54,8 @@ static bool apply(struct flight_lane *flight, const struct atf_index_event *even
 {
 	uint32_t depth = event->call_depth;
 
+	if (event->event_kind > ATF_KIND_EXCEPTION)
+		return true; /* an annotation */
 	if (event->event_kind != ATF_KIND_CALL) {
 		if (depth && flight->open.count >= depth)
 			flight->open.count = depth - 1;
@@ -108,8 +111,7 @@ static void free_lane_if_over(struct lane *lane)
 {
 	if (!lane->ended || lane->writer || !flight_lane_is_empty(lane))
 		return;
-	sonde_vec_release(&lane->flight.open);
-	free(lane);
+	lane_free(lane);
 }
 
 static enum sonde_status drop_first(struct session *session, struct sonde_error *err)
@@ -211,6 +213,27 @@ enum sonde_status flight_details(struct session *session, struct lane *lane,
 		details->size +=
 			lane_encode_detail(session, (uint8_t *)record, units[i], &events[i]);
 	}
+	count_bytes(&session->flight, block);
+	return SONDE_OK;
+}
+
+enum sonde_status flight_arguments(struct session *session, struct lane *lane,
+				   struct atf_index_event *event,
+				   const struct call_arguments *arguments, struct sonde_error *err)
+{
+	struct flight_block *block = present_block(&session->flight, lane);
+	struct sonde_buffer *details;
+	char *record;
+
+	if (!block)
+		return sonde_fail_nomem(err);
+	block->awaits_events = true;
+	details = &block->details;
+	record = sonde_buffer_reserve(details, ATF_ARGUMENTS_HEAD_SIZE + arguments->size);
+	if (!record)
+		return sonde_fail_nomem(err);
+	event->detail_seq = (uint32_t)details->size;
+	details->size += lane_encode_arguments((uint8_t *)record, arguments, event, 0, 0);
 	count_bytes(&session->flight, block);
 	return SONDE_OK;
 }

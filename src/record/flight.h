@@ -17,6 +17,7 @@
 
 struct session;
 struct lane;
+struct call_arguments;
 
 /* Events of one lane and their details. */
 struct flight_block {
@@ -64,6 +65,10 @@ enum sonde_status flight_details(struct session *session, struct lane *lane,
 				 struct atf_index_event *events,
 				 const struct shared_unit *const *units, size_t count,
 				 struct sonde_error *err);
+
+enum sonde_status flight_arguments(struct session *session, struct lane *lane,
+				   struct atf_index_event *event,
+				   const struct call_arguments *arguments, struct sonde_error *err);
 
 /* Events that go straight to the files: only what they open and close is followed. */
 enum sonde_status flight_follow(struct lane *lane, const struct atf_index_event *events,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/atf/atf_arguments.h"
 #include "record/process.h"
 
 enum {
@@ -43,6 +44,13 @@ enum sonde_status lanes_add(struct recorded_thread *thread, uint32_t number, uin
 	memcpy(lane->name, thread->name, sizeof(lane->name));
 	thread->lanes.items[thread->lanes.count++] = lane;
 	return SONDE_OK;
+}
+
+void lane_free(struct lane *lane)
+{
+	sonde_vec_release(&lane->flight.open);
+	free(lane->zone);
+	free(lane);
 }
 
 enum sonde_status lane_open(struct session *session, struct lane *lane, struct sonde_error *err)
@@ -269,6 +277,99 @@ static enum sonde_status take_details(void *context, uint32_t number,
 	return SONDE_OK;
 }
 
+size_t lane_encode_arguments(uint8_t *record, const struct call_arguments *arguments,
+			     const struct atf_index_event *event, uint32_t slot, uint32_t index_seq)
+{
+	struct atf_detail_record header = {
+		.index_seq = index_seq,
+		.thread_id = slot,
+		.timestamp = event->timestamp_ns,
+	};
+
+	return atf_arguments_encode(record, &header, event->function_id, arguments->extra,
+				    arguments->bytes, arguments->size);
+}
+
+static enum sonde_status take_arguments(void *context, uint32_t number,
+					struct atf_index_event *event,
+					const struct call_arguments *arguments, size_t ahead,
+					struct sonde_error *err)
+{
+	struct recorded_thread *thread = context;
+	struct session *session = thread->session;
+	struct lane *lane = find_lane(thread, number);
+	uint32_t detail_seq = 0, index_seq;
+	enum sonde_status status;
+	uint8_t *place = NULL;
+	size_t size;
+
+	if (!lane || session->failed)
+		return SONDE_OK;
+	if (session->flight.enabled && !session->flight.writing)
+		return flight_arguments(session, lane, event, arguments, err);
+	status = lane_open(session, lane, err);
+	if (status < 0)
+		return lose(session, 0, err);
+	if (ahead >= atf_recorder_room(lane->writer))
+		return SONDE_OK; /* its event opens the next part */
+	status = atf_recorder_detail_place(lane->writer, ATF_ARGUMENTS_HEAD_SIZE + arguments->size,
+					   &place, &detail_seq, err);
+	if (status < 0)
+		return lose(session, 0, err);
+	index_seq = atf_recorder_next_index(lane->writer) + (uint32_t)ahead;
+	size = lane_encode_arguments(place, arguments, event, lane->slot, index_seq);
+	event->detail_seq = detail_seq;
+	atf_recorder_detail_put(lane->writer, place, size, 1, place);
+	session_count_details(session, 1);
+	return SONDE_OK;
+}
+
+static const struct annotation_site *find_site(void *context, uint64_t address, uint64_t ticks)
+{
+	struct recorded_thread *thread = context;
+	struct sites *sites = &thread->process->sites;
+	const struct annotation_site *site;
+
+	if (!address)
+		return sites_mark(sites, &thread->session->types);
+	site = sites_find(sites, address, ticks);
+	if (site && site->since <= ticks)
+		return site;
+	process_look_ahead(thread->session, thread->process);
+	return sites_find(sites, address, ticks);
+}
+
+static enum sonde_status take_zone(void *context, uint32_t number, const char *name,
+				   struct sonde_error *err)
+{
+	struct lane *lane = find_lane(context, number);
+
+	lane->zone = strdup(name);
+	return lane->zone ? SONDE_OK : sonde_fail_nomem(err);
+}
+
+/* In its file at once, also of a flight recorder: there is no telling which events stay. */
+static enum sonde_status take_resource(void *context, const char *name, const uint8_t *bytes,
+				       size_t size, uint32_t *number, struct sonde_error *err)
+{
+	struct recorded_thread *thread = context;
+	struct session *session = thread->session;
+	enum sonde_status status;
+
+	*number = session->resources;
+	if (session->failed)
+		return SONDE_OK;
+	status = lane_open(session, thread->lanes.items[0], err);
+	if (status == SONDE_OK)
+		status = atf_recorder_add_resource(session->recorder, thread->process->number, name,
+						   false, bytes, size, err);
+	if (status < 0)
+		return lose(session, 0, err);
+	session->resources++;
+	session->changed = true;
+	return SONDE_OK;
+}
+
 static enum sonde_status take_lane(void *context, uint32_t number, uint64_t low, uint64_t high,
 				   struct sonde_error *err)
 {
@@ -315,7 +416,11 @@ void lanes_output(struct recorded_thread *thread, struct calls_output *output)
 		.events = take_events,
 		.place = find_place,
 		.details = take_details,
+		.arguments = take_arguments,
+		.site = find_site,
 		.lane = take_lane,
+		.zone = take_zone,
+		.resource = take_resource,
 		.note = take_note,
 	};
 }
@@ -349,8 +454,7 @@ enum sonde_status lanes_end(struct recorded_thread *thread, struct sonde_error *
 		if (lane->writer && status == SONDE_OK && !thread->session->failed)
 			status = atf_recorder_end_thread(lane->writer, err);
 		if (!lane->writer && flight_lane_is_empty(lane)) {
-			sonde_vec_release(&lane->flight.open);
-			free(lane);
+			lane_free(lane);
 		}
 	}
 	sonde_vec_release(&thread->lanes);

@@ -31,6 +31,13 @@ size_t lane_encode_detail(const struct session *session, uint8_t *record,
 			  const struct shared_unit *unit, const struct atf_index_event *event);
 size_t lane_detail_room(const struct session *session);
 
+/* Likewise of an annotation: ATF_ARGUMENTS_HEAD_SIZE and the arguments are its size. */
+size_t lane_encode_arguments(uint8_t *record, const struct call_arguments *arguments,
+			     const struct atf_index_event *event, uint32_t slot,
+			     uint32_t index_seq);
+
+void lane_free(struct lane *lane);
+
 /* Before units are converted: starts a new part where a file is nearly full. */
 enum sonde_status lanes_make_room(struct recorded_thread *thread, struct sonde_error *err);
 

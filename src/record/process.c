@@ -144,6 +144,10 @@ static enum sonde_status take_module(struct session *session, struct recorded_pr
 	const struct load_map_module *module = find_module(process, entry->base);
 	enum sonde_status status;
 
+	if (entry->news == MODULE_SITE) {
+		session->changed = true;
+		return sites_apply(&process->sites, &session->types, entry, err);
+	}
 	if (entry->news == MODULE_UNPATCHED) {
 		if (module)
 			selection_note_unpatched(session, module, entry);
@@ -210,6 +214,25 @@ enum sonde_status process_read_log(struct session *session, struct sonde_error *
 			return status;
 	}
 	return SONDE_OK;
+}
+
+/* An entry that somebody else is about to finish stands before what a process told already. */
+void process_look_ahead(struct session *session, struct recorded_process *process)
+{
+	struct shared_control *control = session->memory.control;
+	uint64_t number = atomic_load(&control->modules_read);
+	uint64_t end = atomic_load(&control->modules_begun);
+	struct sonde_error ignored;
+
+	for (; number < end && number - atomic_load(&control->modules_read) < control->module_count;
+	     number++) {
+		struct shared_module *entry =
+			&session->memory.modules[number % control->module_count];
+
+		if (atomic_load_explicit(&entry->ready, memory_order_acquire) == number + 1 &&
+		    entry->process == process->slot && entry->news == MODULE_SITE)
+			sites_apply(&process->sites, &session->types, entry, &ignored);
+	}
 }
 
 /* Applies what the log said about a slot before its process was known. */
@@ -419,9 +442,13 @@ static void give_slot_back(struct session *session, uint32_t number)
 
 void process_count_missed(const struct session *session, struct recorded_process *process)
 {
-	if (session->slots[process->slot] == process)
-		process->missed_calls =
-			atomic_load(&session->memory.processes[process->slot].missed_calls);
+	const struct shared_process *slot = &session->memory.processes[process->slot];
+
+	if (session->slots[process->slot] != process)
+		return;
+	process->missed_calls = atomic_load(&slot->missed_calls);
+	process->cut_arguments = atomic_load(&slot->cut_arguments);
+	process->refused_resources = atomic_load(&slot->refused_resources);
 }
 
 void process_close_dead(struct session *session)
@@ -474,6 +501,7 @@ void process_free(struct session *session, struct recorded_process *process)
 		close(process->pidfd);
 	selection_drop(session, process);
 	load_map_release(&process->map);
+	sites_release(&process->sites);
 	for (size_t i = 0; i < process->marks.count; i++)
 		free(process->marks.items[i].text);
 	sonde_vec_release(&process->marks);

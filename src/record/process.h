@@ -14,6 +14,9 @@ enum sonde_status process_round(struct session *session, struct sonde_error *err
 /* Takes in what is new in the log of modules. */
 enum sonde_status process_read_log(struct session *session, struct sonde_error *err);
 
+/* Takes in what a process told of its annotations, also behind what is not ready yet. */
+void process_look_ahead(struct session *session, struct recorded_process *process);
+
 /* Asks the system which processes are gone; `again` even where it was asked a moment ago. */
 void process_poll(struct session *session, bool again);
 

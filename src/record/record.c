@@ -96,8 +96,7 @@ static void session_release(struct session *session)
 		drain_free_thread(session->threads.items[--session->threads.count]);
 	flight_release(session);
 	for (size_t i = 0; i < session->tracks.count; i++) {
-		sonde_vec_release(&session->tracks.items[i]->flight.open);
-		free(session->tracks.items[i]);
+		lane_free(session->tracks.items[i]);
 	}
 	for (size_t i = 0; i < session->processes.count; i++)
 		process_free(session, session->processes.items[i]);
@@ -110,6 +109,7 @@ static void session_release(struct session *session)
 	sonde_vec_release(&session->slots_dead);
 	sonde_vec_release(&session->early);
 	selection_release(&session->selection);
+	site_types_release(&session->types);
 	atf_recorder_free(session->recorder);
 	shared_memory_release(&session->memory);
 	free(session->slots);

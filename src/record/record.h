@@ -83,13 +83,15 @@ struct record_result {
 	struct record_status total;
 	uint64_t details;
 	uint64_t short_calls, deep_calls; /* left out as asked */
+	uint64_t annotations;		  /* of the events: scopes that began, and all others */
+	uint64_t cut_arguments;		  /* of annotations: texts and arrays that were too long */
 	uint64_t functions;		  /* met */
 	uint64_t unnamed_functions;	  /* of those, without a name */
 	/* Functions with patchable entries that were wanted, and could not be patched. */
 	uint64_t entries_too_short, entries_not_writable;
 	uint64_t missed_calls; /* there was no memory to keep their return addresses */
 	uint64_t waits;	       /* times a thread waited for room in its ring */
-	uint32_t instrumented; /* processes that had hooks or patchable entries */
+	uint32_t instrumented; /* processes that had hooks, patchable entries or annotations */
 	uint32_t dumps;	       /* by the flight recorder */
 	bool incomplete;       /* events are missing from the files that on_full does not explain */
 	struct record_problem problems[8];

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buffer.h"
 #include "record/session.h"
 
 enum { TABLE_MIN = 16384 };
@@ -38,9 +37,7 @@ static void free_file(struct module_file *file)
 {
 	if (!file)
 		return;
-	sonde_symbols_free(file->symbols);
 	sonde_vec_release(&file->rules);
-	free(file->key);
 	free(file->path);
 	free(file);
 }
@@ -50,61 +47,31 @@ void selection_release(struct selection *selection)
 	for (size_t i = 0; i < selection->files.count; i++)
 		free_file(selection->files.items[i]);
 	sonde_vec_release(&selection->files);
-	sonde_text_map_release(&selection->by_key);
-}
-
-static struct module_file *open_file(const struct load_map_module *module, const char *key)
-{
-	struct module_file *file = calloc(1, sizeof(*file));
-	struct sonde_error ignored;
-
-	if (!file)
-		return NULL;
-	file->key = strdup(key);
-	file->path = strdup(module->path);
-	if (!file->key || !file->path) {
-		free_file(file);
-		return NULL;
-	}
-	if (module->path[0] != '/' ||
-	    sonde_symbols_open(module->path, module->build_id, module->build_id_size,
-			       &file->symbols, &ignored) < 0)
-		file->symbols = NULL; /* the vdso, or a file that is gone: no names */
-	if (file->symbols)
-		sonde_symbols_program(file->symbols, &file->program);
-	return file;
+	sonde_symbol_files_release(&selection->symbol_files);
 }
 
 struct module_file *selection_file(struct session *session, const struct load_map_module *module)
 {
 	struct selection *selection = &session->selection;
-	struct sonde_buffer key = { 0 };
-	struct module_file *file = NULL;
-	uint32_t number;
+	uint32_t number = sonde_symbol_files_find(&selection->symbol_files, module->path,
+						  module->build_id, module->build_id_size);
+	struct module_file *file;
 
-	for (uint32_t i = 0; i < module->build_id_size; i++)
-		sonde_buffer_put_hex(&key, module->build_id[i], 2);
-	sonde_buffer_put_char(&key, ' ');
-	sonde_buffer_put_text(&key, module->path);
-	if (!sonde_buffer_text(&key))
-		goto out;
-	number = sonde_text_map_find(&selection->by_key, key.data, key.size);
-	if (number != UINT32_MAX) {
-		file = selection->files.items[number];
-		goto out;
-	}
-	if (!sonde_vec_reserve(&selection->files, 1))
-		goto out;
-	file = open_file(module, key.data);
-	if (file && !sonde_text_map_add(&selection->by_key, file->key, key.size,
-					(uint32_t)selection->files.count)) {
-		free_file(file);
-		file = NULL;
-	}
+	if (number < selection->files.count)
+		return selection->files.items[number];
+	if (number != selection->files.count || !sonde_vec_reserve(&selection->files, 1))
+		return NULL;
+	file = calloc(1, sizeof(*file));
 	if (file)
-		selection->files.items[selection->files.count++] = file;
-out:
-	sonde_buffer_release(&key);
+		file->path = strdup(module->path);
+	if (!file || !file->path) {
+		free_file(file);
+		return NULL;
+	}
+	file->symbols = sonde_symbol_files_at(&selection->symbol_files, number);
+	if (file->symbols)
+		sonde_symbols_program(file->symbols, &file->program);
+	selection->files.items[selection->files.count++] = file;
 	return file;
 }
 

@@ -9,10 +9,9 @@
 
 #include <stdbool.h>
 
-#include "base/map.h"
 #include "base/vec.h"
 #include "record/load_map.h"
-#include "symbols/symbols.h"
+#include "symbols/symbol_files.h"
 
 struct session;
 struct recorded_process;
@@ -25,9 +24,8 @@ struct module_rule {
 
 /* A file that some process has loaded. */
 struct module_file {
-	char *key; /* build-id and path */
 	char *path;
-	struct sonde_symbols *symbols; /* NULL: it could not be read */
+	struct sonde_symbols *symbols; /* borrowed; NULL: it could not be read */
 	struct sonde_symbols_program program;
 	bool decided;
 	uint32_t entries_too_short, entries_not_writable; /* as in struct shared_module */
@@ -44,10 +42,10 @@ struct filter_table {
 struct selection {
 	bool by_name;		 /* some function is treated unlike the others */
 	uint32_t default_action; /* enum filter_action bits */
-	SONDE_VEC(struct module_file *) files;
-	struct sonde_text_map by_key;
-	bool full;	   /* the space for filters ran out, which was said */
-	bool patches_full; /* the same for patchable modules of a process */
+	struct sonde_symbol_files symbol_files;
+	SONDE_VEC(struct module_file *) files; /* in the same order */
+	bool full;			       /* the space for filters ran out, which was said */
+	bool patches_full;		       /* the same for patchable modules of a process */
 };
 
 void selection_init(struct session *session);

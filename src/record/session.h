@@ -17,6 +17,7 @@
 #include "record/record.h"
 #include "record/select.h"
 #include "record/shared_memory.h"
+#include "record/sites.h"
 
 #define SESSION_NAME_SIZE 17 /* of a process or a thread, as the kernel keeps it */
 
@@ -53,7 +54,9 @@ struct recorded_process {
 	bool collected;
 	SONDE_VEC(struct session_function) functions;
 	SONDE_VEC(struct session_mark) marks;
-	struct filter_table *filter; /* NULL: none */
+	struct sites sites;			   /* of its annotations */
+	uint64_t cut_arguments, refused_resources; /* as in struct shared_process */
+	struct filter_table *filter;		   /* NULL: none */
 	/* Calls that the thread which forked it had open, for its first thread. */
 	struct open_call *inherited;
 	size_t inherited_count;
@@ -68,6 +71,7 @@ struct lane {
 	uint32_t thread;		    /* tid */
 	char name[SESSION_NAME_SIZE];
 	uint64_t low, high; /* the stack */
+	char *zone;	    /* its name; NULL: it is none */
 	uint64_t written;   /* events in the files */
 	uint64_t last_ns;   /* of the last of them */
 	uint64_t synthetic_head, synthetic_tail;
@@ -116,6 +120,9 @@ struct session {
 	struct record_clock clock;
 	struct atf_recorder *recorder;
 	struct selection selection;
+	struct site_types types;
+	uint32_t resources;	   /* kept so far */
+	uint64_t annotations_lost; /* see struct calls_counts */
 	struct flight flight;
 	struct calls_options calls_options; /* with the events of whatever thread is being read */
 	uint32_t child;			    /* pid of the program */

@@ -36,7 +36,7 @@ static uint64_t hash_name(const char *name)
 /* ---- the log ---- */
 
 /* NULL: the launcher is gone. The number is the entry's. */
-static struct shared_module *begin_entry(uint64_t *number)
+struct shared_module *rt_log_begin(uint64_t *number)
 {
 	struct shared_module *entry;
 	struct timespec pause = { .tv_nsec = 1000000 };
@@ -57,7 +57,7 @@ static struct shared_module *begin_entry(uint64_t *number)
 	return entry;
 }
 
-static void end_entry(struct shared_module *entry, uint64_t number)
+void rt_log_end(struct shared_module *entry, uint64_t number)
 {
 	atomic_store_explicit(&entry->ready, number + 1, memory_order_release);
 }
@@ -118,7 +118,7 @@ static void set_build_id(struct shared_module *entry, const char *note, size_t s
 static void log_load(const struct dl_phdr_info *info, const struct known *module)
 {
 	uint64_t number;
-	struct shared_module *entry = begin_entry(&number);
+	struct shared_module *entry = rt_log_begin(&number);
 
 	if (!entry)
 		return;
@@ -132,25 +132,25 @@ static void log_load(const struct dl_phdr_info *info, const struct known *module
 				     (const char *)info->dlpi_addr + info->dlpi_phdr[i].p_vaddr,
 				     info->dlpi_phdr[i].p_memsz);
 	set_path(entry, info->dlpi_name);
-	end_entry(entry, number);
+	rt_log_end(entry, number);
 }
 
 static void log_unload(const struct known *module)
 {
 	uint64_t number;
-	struct shared_module *entry = begin_entry(&number);
+	struct shared_module *entry = rt_log_begin(&number);
 
 	if (!entry)
 		return;
 	entry->news = MODULE_UNLOADED;
 	entry->base = module->base;
-	end_entry(entry, number);
+	rt_log_end(entry, number);
 }
 
 void rt_log_unpatched(uint64_t base, uint32_t too_short, uint32_t not_writable)
 {
 	uint64_t number;
-	struct shared_module *entry = begin_entry(&number);
+	struct shared_module *entry = rt_log_begin(&number);
 
 	if (!entry)
 		return;
@@ -158,7 +158,7 @@ void rt_log_unpatched(uint64_t base, uint32_t too_short, uint32_t not_writable)
 	entry->base = base;
 	entry->entries_too_short = too_short;
 	entry->entries_not_writable = not_writable;
-	end_entry(entry, number);
+	rt_log_end(entry, number);
 }
 
 /* ---- scanning ---- */

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
-#include "runtime/runtime.h"
+#include "runtime/annotate.h"
 #include "runtime/system.h"
 
 enum {
@@ -51,6 +51,7 @@ void rt_wake_launcher(void)
 void rt_off(void)
 {
 	never = true;
+	sonde_annotate_on = 0;
 	rt_process->ready = 0;
 	rt_process->generation = 0;
 }
@@ -210,6 +211,8 @@ static bool take_slot(void)
 		slot->parent_ring = SHARED_NONE;
 		slot->fork_number = 0;
 		slot->missed_calls = 0;
+		slot->cut_arguments = 0;
+		slot->refused_resources = 0;
 		slot->start_time = rt_clock();
 		slot->filter_mask = 0;
 		slot->filter_default = FILTER_RECORD;
@@ -383,10 +386,11 @@ static void leave_environment(void)
 		unsetenv("LD_PRELOAD");
 }
 
-__attribute__((constructor(101))) static void begin(void)
+__attribute__((constructor(101))) static void begin(int argc, char **argv)
 {
 	int saved_errno = errno;
 
+	rt_record_itself(argc, argv);
 	rt_start();
 	if (rt_memory && !rt_control->follow)
 		leave_environment();

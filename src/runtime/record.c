@@ -44,62 +44,27 @@ bool rt_wants_detail(void)
 	return detail == RT_AS_CONTROL ? rt_control->detail : detail == RT_DETAIL_ON;
 }
 
-static void set_time(struct rt_place *place, uint64_t time)
-{
-	place->time_low = (uint32_t)time;
-	place->time_high = (uint32_t)(time >> 32);
-}
-
-/* A place to write to, in whatever way it is found. */
-struct taken {
-	struct rt_place place;
-	uint64_t mask; /* of signals */
-	bool blocked;  /* until end_taken() */
-};
-
-static inline bool take(struct taken *taken, size_t size)
-{
-	bool tsc = RT_LIKELY(rt_control->clock == SHARED_CLOCK_TSC);
-	uint64_t time = tsc ? 0 : rt_clock();
-
-	taken->blocked = false;
-	if (!rt_place_take(&taken->place, size)) {
-		if (!rt_place_blocked(&taken->place, taken->place.unit, size, &taken->mask))
-			return false;
-		taken->blocked = true;
-	}
-	if (!tsc)
-		set_time(&taken->place, time);
-	return true;
-}
-
-static inline void end_taken(const struct taken *taken)
-{
-	if (taken->blocked)
-		rt_restore_signals(taken->mask);
-}
-
 static void write_unit(enum unit_kind kind, uint64_t function, uint64_t stack, uint64_t code)
 {
-	struct taken taken;
+	struct rt_taken taken;
 
-	if (!take(&taken, UNIT))
+	if (!rt_take(&taken, UNIT))
 		return;
 	rt_put(&taken.place, kind, function, stack, code);
-	end_taken(&taken);
+	rt_end_taken(&taken);
 }
 
 static inline void write_detail(enum unit_kind kind, uint64_t function, uint64_t stack,
 				uint64_t code, const struct rt_detail *detail, const void *bytes,
 				size_t size)
 {
-	struct taken taken;
+	struct rt_taken taken;
 
-	if (!take(&taken, shared_detail_units(detail->registers != NULL, size) * UNIT))
+	if (!rt_take(&taken, shared_detail_units(detail->registers != NULL, size) * UNIT))
 		return;
 	rt_put_detail(&taken.place, detail, bytes, size);
 	rt_put(&taken.place, kind | UNIT_DETAIL, function, stack, code);
-	end_taken(&taken);
+	rt_end_taken(&taken);
 }
 
 void rt_record_bytes(enum unit_kind kind, uint64_t code, const void *bytes, size_t size)
@@ -122,7 +87,7 @@ void rt_pause(bool paused)
 }
 
 /* Another thread paused the process: notes in this ring from where on calls are not seen. */
-static void note_pause(void)
+void rt_note_pause(void)
 {
 	uint64_t pauses = rt_process->pauses;
 
@@ -175,7 +140,7 @@ static inline bool wanted(enum unit_kind kind, uint64_t function, uint64_t stack
 	if (RT_UNLIKELY(action & ~(uint32_t)FILTER_RECORD) && is_call(kind))
 		pull_triggers(action);
 	if (rt_is_paused()) {
-		note_pause();
+		rt_note_pause();
 		return false;
 	}
 	return action & FILTER_RECORD;
@@ -202,7 +167,7 @@ void rt_record_timed(char *unit, enum unit_kind kind, uint64_t function, uint64_
 
 	if (!rt_place_blocked(&place, unit, UNIT, &mask))
 		return;
-	set_time(&place, time);
+	rt_set_time(&place, time);
 	rt_put(&place, kind, function, stack, code);
 	rt_restore_signals(mask);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How records with details are written, for hooks.c, record.c and returns.c.
+ * How records with details are written, for annotate.c, hooks.c, record.c and returns.c.
  */
 #ifndef SONDE_RUNTIME_RECORD_H
 #define SONDE_RUNTIME_RECORD_H
@@ -11,6 +11,44 @@
 /* The general way of a compiler hook: as rt_record(), with what a detail of such a hook holds. */
 RT_HIDDEN void rt_hook(enum unit_kind kind, uint64_t function, uint64_t stack, uint64_t code,
 		       uint64_t site, uint64_t frame);
+
+static inline void rt_set_time(struct rt_place *place, uint64_t time)
+{
+	place->time_low = (uint32_t)time;
+	place->time_high = (uint32_t)(time >> 32);
+}
+
+/* A place to write to, in whatever way it is found. */
+struct rt_taken {
+	struct rt_place place;
+	uint64_t mask; /* of signals */
+	bool blocked;  /* until rt_end_taken() */
+};
+
+static inline bool rt_take(struct rt_taken *taken, size_t size)
+{
+	bool tsc = RT_LIKELY(rt_control->clock == SHARED_CLOCK_TSC);
+	uint64_t time = tsc ? 0 : rt_clock();
+
+	taken->blocked = false;
+	if (!rt_place_take(&taken->place, size)) {
+		if (!rt_place_blocked(&taken->place, taken->place.unit, size, &taken->mask))
+			return false;
+		taken->blocked = true;
+	}
+	if (!tsc)
+		rt_set_time(&taken->place, time);
+	return true;
+}
+
+static inline void rt_end_taken(const struct rt_taken *taken)
+{
+	if (taken->blocked)
+		rt_restore_signals(taken->mask);
+}
+
+/* Another thread paused the process: notes in this ring from where on nothing is seen. */
+RT_HIDDEN void rt_note_pause(void);
 
 /* Copies four words to a unit behind a detail. */
 static inline void rt_copy_unit(volatile uint64_t *to, const volatile uint64_t *from)

@@ -39,6 +39,7 @@ struct rt_thread {
 	uint64_t fork_number;	 /* of the UNIT_FORK of a fork that is going on */
 	uint64_t loading;	 /* stack pointer at a dlopen() that is going on, and */
 	uint64_t loading_return; /* where it returns to */
+	uint64_t pieces;	 /* annotations so far that came in pieces */
 	uint32_t lost;		 /* counted in control->lost_threads */
 	uint32_t ending;	 /* rounds of the thread's destructors so far */
 	uint32_t stack_turn;
@@ -205,6 +206,9 @@ RT_HIDDEN uint64_t rt_clock(void);
  * process is recorded. A forked child is set up by the same call. off: for good.
  */
 RT_HIDDEN bool rt_start(void);
+
+/* standalone.c. Becomes `sonde record` of this program where the environment asks for that. */
+RT_HIDDEN void rt_record_itself(int argc, char **argv);
 RT_HIDDEN void rt_off(void);
 RT_HIDDEN void rt_set_ready(void);
 extern RT_HIDDEN char *rt_memory; /* shared; NULL: not mapped */
@@ -264,6 +268,9 @@ RT_HIDDEN void rt_load_scan(void);
 RT_HIDDEN void rt_load_begun(uint64_t stack, uint64_t return_address);
 RT_HIDDEN void rt_load_check(uint64_t stack, uint64_t function);
 RT_HIDDEN void rt_load_forked(void);
+/* An entry of the log, for annotate_log.c too. NULL: the launcher is gone. */
+RT_HIDDEN struct shared_module *rt_log_begin(uint64_t *number);
+RT_HIDDEN void rt_log_end(struct shared_module *entry, uint64_t number);
 RT_HIDDEN void rt_log_unpatched(uint64_t base, uint32_t too_short, uint32_t not_writable);
 
 /* stack.c: [low, high) of the calling thread's stack, as far as it can be told. */

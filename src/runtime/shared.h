@@ -17,7 +17,7 @@
 #define SHARED_ENVIRONMENT "SONDE_RECORDER"
 
 #define SHARED_MAGIC 0x65646e6f73u
-#define SHARED_VERSION 1u
+#define SHARED_VERSION 2u
 #define SHARED_NONE UINT32_MAX
 
 /*
@@ -80,6 +80,22 @@ enum unit_kind {
 	UNIT_MARK,
 	/* The program asks for what a trigger asks for; place: enum shared_request. */
 	UNIT_REQUEST,
+
+	/*
+	 * Annotations; function bits: the address of the site, which the log of modules tells of.
+	 * stack: the stack pointer of the function that has it; place: the address of the object
+	 * that lives as long as a scope or zone, or the number that an event has. Their arguments,
+	 * packed, are what their details are made of: see annotation_bytes().
+	 */
+	UNIT_SCOPE,
+	UNIT_SCOPE_END,
+	UNIT_ZONE,
+	UNIT_ZONE_END,
+	UNIT_EVENT,
+	/* Bytes of an annotation too long for one record, which comes behind its pieces. stack: a
+	 * number of this annotation, place: how many bytes came before. */
+	UNIT_PIECE,
+
 	/* Nothing more in this chunk. */
 	UNIT_SKIP,
 
@@ -97,6 +113,9 @@ enum shared_request { REQUEST_FLUSH = 1, REQUEST_DUMP, REQUEST_TRIGGER };
 enum {
 	SHARED_DETAIL_ARGUMENTS = 1, /* rdi rsi rdx rcx r8 r9 are real */
 	SHARED_DETAIL_RESULT = 2,    /* rax rdx are real */
+	/* Of an annotation: its bytes came in pieces. stack_pointer is their number, frame_pointer
+	 * how many bytes they are. */
+	SHARED_DETAIL_PIECES = 4,
 };
 
 /*
@@ -119,6 +138,30 @@ static inline int unit_has_registers(uint32_t kind)
 {
 	kind &= ~UNIT_DETAIL;
 	return kind >= UNIT_ENTRY && kind <= UNIT_EXIT;
+}
+
+static inline int unit_is_annotation(uint32_t kind)
+{
+	kind &= ~UNIT_DETAIL;
+	return kind >= UNIT_SCOPE && kind <= UNIT_PIECE;
+}
+
+/*
+ * The detail of an annotation has `stack_size` bytes of arguments: the first of them where other
+ * details have their three addresses, the rest behind it.
+ */
+#define ANNOTATION_HEAD 24u
+/* The longest record; what does not fit comes in pieces. Every ring has room for it. */
+#define ANNOTATION_UNITS 64u
+#define ANNOTATION_BYTES_MAX (ANNOTATION_HEAD + (ANNOTATION_UNITS - 2) * 32)
+/* Of one text or array, of all arguments of one event, and of a resource. */
+#define ANNOTATION_ITEM_MAX (UINT64_C(64) << 10)
+#define ANNOTATION_MAX (UINT64_C(224) << 10)
+#define RESOURCE_MAX (UINT64_C(64) << 20)
+
+static inline uint64_t annotation_units(uint64_t size)
+{
+	return 2 + (size > ANNOTATION_HEAD ? (size - ANNOTATION_HEAD + 31) / 32 : 0);
 }
 
 /* The units of a record with a detail of so many bytes. */
@@ -183,7 +226,9 @@ struct shared_process {
 	uint64_t fork_number; /* 0: none written */
 	uint64_t start_time;
 	char name[16];
-	_Atomic uint64_t missed_calls; /* of patched functions: no memory to keep their return */
+	_Atomic uint64_t missed_calls;	/* of patched functions: no memory to keep their return */
+	_Atomic uint64_t cut_arguments; /* of annotations: texts and arrays that were too long */
+	_Atomic uint64_t refused_resources; /* too large */
 
 	/* The launcher's answer; filter_mask 0: every function takes filter_default. */
 	uint64_t filter; /* offset of struct shared_filter[filter_mask + 1] in shared memory */
@@ -221,7 +266,16 @@ enum module_news {
 	MODULE_UNLOADED, /* only base and time are set */
 	MODULE_LOADED,
 	MODULE_UNPATCHED, /* only base and the two counts are set */
+	/*
+	 * A site of annotations: base is its address, path a part of its texts, path_size bytes of
+	 * it. Parts of one site have the same `low`; `high` counts them, and is SITE_LAST for the
+	 * last one. The texts: kind and line as decimal numbers, name, signature, file, each with a
+	 * 0 behind it.
+	 */
+	MODULE_SITE,
 };
+
+#define SITE_LAST (UINT64_C(1) << 63) /* added to `high` */
 
 /*
  * The log of loaded modules. Entry n is at n % module_count of the control page; the runtime takes

@@ -63,7 +63,7 @@ static void note_entry(struct sonde_symbols *symbols, const struct entry *entry,
 	/* A library that defines the hooks (libc, libsonde-rt) is not one that calls them. */
 	if (entry_is(entry, "__cyg_profile_func_enter") && !(entry->defined && is_library))
 		symbols->program.hooks = true;
-	if (entry_is(entry, "sonde_record_active"))
+	if (entry_is(entry, "sonde_record_active") || entry_is(entry, "rt_record_itself"))
 		symbols->program.has_runtime = true;
 }
 

@@ -96,7 +96,7 @@ is "$(grep -c ' unfinished$' "$out")" 25 "all of them with -v"
 
 run formats
 exits 0 "formats"
-out_has '^atf +ADA Trace Format v2 +folder +read, write, check, recover +events, details$' \
+out_has '^atf +ADA Trace Format v2 +folder +read, write, check, recover +events, details, blobs$' \
 	"formats lists atf"
 
 if have python3; then
@@ -114,7 +114,7 @@ assert len(two["findings"]) == 10 and two["findings"][0]["id"] == "atf-manifest-
 END
 	ok $? "info --json says all that"
 	run formats --json
-	python3 -c 'import json, sys; assert json.load(sys.stdin)[0]["reads"] == ["events", "details"]' \
+	python3 -c 'import json, sys; assert json.load(sys.stdin)[0]["reads"] == ["events", "details", "blobs"]' \
 		<"$out"
 	ok $? "formats --json"
 else

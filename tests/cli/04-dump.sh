@@ -112,7 +112,7 @@ with open(sys.argv[1], "r+b") as file:
     file.seek(64 + 24)
     file.write(struct.pack("<I", 60))
     file.seek(64 + 32 + 20)
-    file.write(struct.pack("<I", 7))
+    file.write(struct.pack("<I", 77))
     file.seek(64 + 999 * 32)
     file.write(struct.pack("<Q", first + 7265 * 10**9 + 5 * 10**8))
 END
@@ -121,7 +121,7 @@ END
 		"deep calls say how deep; times are as wide as the longest"
 	run dump odd --track 0 --offset 1 --limit 1
 	out_is "an unknown kind is kept, with its number" <<'END'
-   0.000000021    other fail (kind 7)
+   0.000000021    other fail (kind 77)
 END
 	run dump odd --track 0 --offset 999
 	out_is "a long time in seconds" <<'END'

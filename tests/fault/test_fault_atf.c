@@ -17,6 +17,7 @@
 
 #include <sonde/sonde.h>
 
+#include "../unit/annotations_fixture.h"
 #include "../unit/scratch.h"
 #include "fault.h"
 
@@ -206,13 +207,34 @@ static void test_recover(void **state)
 	assert_true(fault_run_all(FAULT_OUTPUT, &recover) > 30);
 }
 
+/* The same with annotations: event types, arguments and resources. */
+static void test_annotations(void **state)
+{
+	struct world world = world_of("");
+	struct fault_case run = { .run = run_walk, .user = &world };
+
+	(void)state;
+	snprintf(world.input, sizeof(world.input), "%s/annotated", scratch);
+	write_annotated(world.input, 2, UINT32_MAX);
+	assert_true(fault_run_all(FAULT_ALLOCATION, &run) > 50);
+	run.run = run_check;
+	assert_true(fault_run_all(FAULT_ALLOCATION, &run) > 50);
+	run.before = remove_output;
+	run.after = expect_whole_or_nothing;
+	run.run = run_convert;
+	assert_true(fault_run_all(FAULT_ALLOCATION, &run) > 100);
+	run.run = run_recover;
+	assert_true(fault_run_all(FAULT_ALLOCATION, &run) > 100);
+	assert_true(fault_run_all(FAULT_INPUT, &run) > 20);
+	assert_true(fault_run_all(FAULT_OUTPUT, &run) > 30);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_walk),
-		cmocka_unit_test(test_check),
-		cmocka_unit_test(test_convert),
-		cmocka_unit_test(test_recover),
+		cmocka_unit_test(test_walk),	    cmocka_unit_test(test_check),
+		cmocka_unit_test(test_convert),	    cmocka_unit_test(test_recover),
+		cmocka_unit_test(test_annotations),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch_in_memory, remove_scratch);

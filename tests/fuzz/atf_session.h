@@ -240,7 +240,8 @@ static inline void require_sound(const struct sonde_diagnostics *diagnostics)
 		const char *id = finding->type->id;
 
 		if (finding->type->severity != SONDE_ERROR || strncmp(id, "atf-event-", 10) == 0 ||
-		    strcmp(id, "atf-detail-payload") == 0)
+		    strcmp(id, "atf-detail-payload") == 0 ||
+		    strcmp(id, "atf-detail-arguments") == 0)
 			continue;
 		fprintf(stderr, "%s: %s: expected %s, found %s\n", finding->file, id,
 			finding->expected, finding->found);

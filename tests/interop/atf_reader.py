@@ -9,6 +9,10 @@ finished session holds, verifies every rule it knows, and prints everything in a
     atf_reader.py SESSION            what is there and what is wrong, as JSON
     atf_reader.py --quiet SESSION    only what is wrong; exit 1 where something is
 
+It also knows the extension for annotations of doc/formats/atf.md: event kinds 4 to 11, typed
+arguments in details of type 0x5301, event types and resources in the manifest. With
+`annotations=False` it is a reader that never heard of it and takes only what it knows.
+
 `problems` break a rule of the format. `notes` are allowed but worth knowing: a detail whose event
 did not survive a crash, a checksum that was not computed, a call still open at the end.
 """
@@ -23,6 +27,15 @@ import zlib
 NONE = 0xFFFFFFFF
 CALL, RETURN, EXCEPTION = 1, 2, 3
 DETAIL_CALL, DETAIL_RETURN = 3, 4
+
+# The extension. Flows, counters and ranges have a number or value in their detail.
+(INSTANT, MARK, FLOW_BEGIN, FLOW_STEP, FLOW_END, COUNTER, RANGE_BEGIN, RANGE_END) = range(4, 12)
+DETAIL_ARGUMENTS = 0x5301
+ARGUMENTS = struct.Struct("<QQ")  # function_id of the event type, extra; then the values
+NUMBER_TYPES = {"bool": "?", "int8": "b", "uint8": "B", "char": "B", "int16": "h", "uint16": "H",
+                "wchar": "H", "int32": "i", "uint32": "I", "int64": "q", "uint64": "Q",
+                "float32": "f", "float64": "d", "flowId": "I", "time32": "I"}
+TEXT_TYPES = ("ascii", "utf8", "any")
 
 # Everything is packed and little-endian.
 INDEX_HEADER = struct.Struct("<4sBBBBIIB3sIIIQQQQ")
@@ -51,6 +64,44 @@ REGISTERS = {
     1: ("rdi", "rsi", "rdx", "rcx", "r8", "r9", "rax", "rdx2", "rip", "rbp", "rsp"),
     2: ("x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "lr", "fp", "sp"),
 }
+
+
+def parse_signature(text):
+    """[(type, is an array, name)] of "uint32 size, float32[] weights"."""
+    arguments = []
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        kind, name = part.rsplit(None, 1)
+        arguments.append((kind.removesuffix("[]"), kind.endswith("[]"), name))
+    return arguments
+
+
+def decode_arguments(signature, data):
+    """The values of one event, [(name, value)]; ValueError where they end too early."""
+    values, position = [], 0
+
+    def take(size):
+        nonlocal position
+        if position + size > len(data):
+            raise ValueError(f"{len(data)} bytes of arguments end too early")
+        taken = data[position:position + size]
+        position += (size + 3) // 4 * 4
+        return taken
+
+    for kind, is_array, name in parse_signature(signature):
+        if not is_array and kind in NUMBER_TYPES:
+            layout = "<" + NUMBER_TYPES[kind]
+            value = struct.unpack(layout, take(struct.calcsize(layout)))[0]
+        else:
+            count, = struct.unpack("<I", take(4))
+            if count == NONE:
+                value = None
+            elif is_array:
+                size = struct.calcsize("<" + NUMBER_TYPES[kind])
+                value = list(struct.unpack(f"<{count}{NUMBER_TYPES[kind]}", take(count * size)))
+            else:
+                value = take(count).decode("utf-8")
+        values.append((name, value))
+    return values
 
 
 class Event:
@@ -99,6 +150,13 @@ class Detail:
                 "rest": self.payload[100 + values[12]:]}
 
 
+    def arguments(self):
+        """(event type, extra, packed values); None for anything else."""
+        if self.type != DETAIL_ARGUMENTS or len(self.payload) < ARGUMENTS.size:
+            return None
+        return (*ARGUMENTS.unpack_from(self.payload), self.payload[ARGUMENTS.size:])
+
+
 class Thread:
     """One thread folder."""
 
@@ -119,6 +177,14 @@ class Process:
         self.pid = int(match.group(1)) if match else None
         self.manifest = None
         self.threads = []
+        self.resources = []  # (name, is text, bytes)
+
+    def event_types(self):
+        """function_id -> (name, arguments, flags, scope)"""
+        return {int(symbol["function_id"], 16): (
+            symbol.get("name", ""), symbol["event_type"].get("arguments", ""),
+            symbol["event_type"].get("flags", 0), symbol["event_type"].get("scope", False))
+                for symbol in (self.manifest or {}).get("symbols", []) if "event_type" in symbol}
 
     def thread(self, slot):
         return next(thread for thread in self.threads if thread.slot == slot)
@@ -135,8 +201,9 @@ class Session:
 class Reader:
     """Reads a finished session and verifies it."""
 
-    def __init__(self, path):
+    def __init__(self, path, annotations=True):
         self.session = Session(path)
+        self.annotations = annotations
 
     def problem(self, where, text):
         if len(self.session.problems) < 1000:
@@ -182,6 +249,10 @@ class Reader:
                 self.read_details(thread)
                 self.verify_links(thread)
         self.read_manifest(process)
+        if self.annotations:
+            for thread in process.threads:
+                self.verify_annotations(process, thread)
+            self.read_resources(process)
         return process
 
     # the index lane
@@ -275,7 +346,9 @@ class Reader:
                                 (event.function_id, event.depth), stack.pop())
                 else:
                     self.note(path, f"event {number} leaves a call that was not recorded")
-            else:
+            elif not self.annotations:
+                self.note(path, f"event {number}: kind {event.kind} is not known, and left out")
+            elif not INSTANT <= event.kind <= RANGE_END:
                 self.problem(path, f"event {number}: kind {event.kind}")
         if stack:
             self.note(path, f"{len(stack)} calls still open at the end")
@@ -386,6 +459,51 @@ class Reader:
                 self.problem(path, f"detail {number}: type {detail.type} at an event of kind "
                              f"{event.kind}")
 
+    # annotations
+
+    def verify_annotations(self, process, thread):
+        """Event types are listed, numbers are there, arguments follow their signature."""
+        types = process.event_types()
+        index = os.path.join(thread.folder, "index.atf")
+        for number, event in enumerate(thread.events):
+            if not INSTANT <= event.kind <= RANGE_END:
+                continue
+            if event.function_id not in types:
+                self.problem(index, f"event {number}: no event type {event.function_id:#x}")
+            linked = event.detail_seq < len(thread.details)
+            arguments = thread.details[event.detail_seq].arguments() if linked else None
+            if arguments:
+                self.expect(index, f"event {number}: type of its detail", arguments[0],
+                            event.function_id)
+            elif event.kind >= FLOW_BEGIN:
+                self.problem(index, f"event {number}: kind {event.kind} without a number")
+        for number, detail in enumerate(thread.details):
+            if detail.type == DETAIL_ARGUMENTS:
+                self.verify_arguments(thread, number, detail, types)
+
+    def verify_arguments(self, thread, number, detail, types):
+        path = os.path.join(thread.folder, "detail.atf")
+        arguments = detail.arguments()
+        if arguments is None:
+            self.problem(path, f"detail {number}: {len(detail.payload)} bytes for arguments")
+        elif arguments[0] not in types:
+            self.problem(path, f"detail {number}: no event type {arguments[0]:#x}")
+        elif arguments[2]:
+            try:
+                decode_arguments(types[arguments[0]][1], arguments[2])
+            except (ValueError, KeyError) as error:
+                self.problem(path, f"detail {number}: {error}")
+
+    def read_resources(self, process):
+        listed = (process.manifest or {}).get("resources", [])
+        folder = os.path.join(process.folder, "resources")
+        files = sorted(f"resources/{name}" for name in os.listdir(folder)) \
+            if os.path.isdir(folder) else []
+        if self.expect(folder, "files", files, sorted(entry["file"] for entry in listed)):
+            for entry in listed:
+                with open(os.path.join(process.folder, entry["file"]), "rb") as file:
+                    process.resources.append((entry["name"], entry["text"], file.read()))
+
     # the manifest
 
     def read_manifest(self, process):
@@ -445,8 +563,27 @@ def natural(name):
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
 
 
-def read_session(path):
-    return Reader(path).read()
+def read_session(path, annotations=True):
+    return Reader(path, annotations).read()
+
+
+def annotations_of(process, thread):
+    """What events mean, without numbers that a writer may choose: (time, kind, depth, name, extra,
+    arguments). `extra` is None where there is no detail, `arguments` where there are none."""
+    types = process.event_types()
+    names = {int(symbol["function_id"], 16): symbol.get("name")
+             for symbol in (process.manifest or {}).get("symbols", [])}
+    rows = []
+    for event in thread.events:
+        extra = values = None
+        found = thread.details[event.detail_seq].arguments() if event.detail_seq != NONE else None
+        if found:
+            extra = found[1]
+            values = (types[found[0]], decode_arguments(types[found[0]][1], found[2])) \
+                if found[2] else None
+        rows.append((event.timestamp_ns, event.kind, event.depth, names[event.function_id], extra,
+                     values))
+    return rows
 
 
 def as_json(session):
@@ -459,6 +596,8 @@ def as_json(session):
         values = {"type": record.type, "flags": record.flags, "index_seq": record.index_seq,
                   "thread_id": record.thread_id, "timestamp": record.timestamp,
                   "payload": record.payload.hex()}
+        if record.arguments():
+            values["event_type"], values["extra"], _ = record.arguments()
         decoded = record.registers(arch)
         if decoded:
             values["registers"] = decoded["registers"]

@@ -7,14 +7,24 @@ import os
 import struct
 import zlib
 
-from atf_reader import (CALL, DETAIL_CALL, DETAIL_FOOTER, DETAIL_HEADER, DETAIL_RECORD,
+from atf_reader import (ARGUMENTS, CALL, DETAIL_ARGUMENTS, DETAIL_CALL, DETAIL_FOOTER, DETAIL_HEADER, DETAIL_RECORD,
                         DETAIL_RETURN, FUNCTION_PAYLOAD, INDEX_EVENT, INDEX_FOOTER, INDEX_HEADER,
-                        NONE, RETURN)
+                        NONE, NUMBER_TYPES, RETURN, parse_signature)
 
 X86_64, ARM64 = 1, 2
 LINUX = 4
 BOOTTIME = 3
 MODULE = 0x1234ABCD
+
+
+def fnv1a(text):
+    value = 2166136261
+    for byte in text.lower().encode():
+        value = (value ^ byte) * 16777619 & 0xFFFFFFFF
+    return value
+
+
+ANNOTATIONS = fnv1a("[annotations]")
 
 
 def function_id(number, module=MODULE):
@@ -23,6 +33,43 @@ def function_id(number, module=MODULE):
 
 def function_payload(function, registers, stack=b"", flags=0, rest=b""):
     return FUNCTION_PAYLOAD.pack(function, *registers, len(stack), flags) + stack + rest
+
+
+def pad(data):
+    return data + bytes(-len(data) % 4)
+
+
+def pack_arguments(signature, values):
+    """Values in the order of a signature, packed; None is null."""
+    packed = b""
+    for (kind, is_array, _), value in zip(parse_signature(signature), values, strict=True):
+        if not is_array and kind in NUMBER_TYPES:
+            packed += pad(struct.pack("<" + NUMBER_TYPES[kind], value))
+        elif value is None:
+            packed += struct.pack("<I", NONE)
+        elif is_array:
+            packed += struct.pack("<I", len(value)) + pad(
+                struct.pack(f"<{len(value)}{NUMBER_TYPES[kind]}", *value))
+        else:
+            data = value.encode()
+            packed += struct.pack("<I", len(data)) + pad(data)
+    return packed
+
+
+def arguments_detail(event_type, extra=0, values=b""):
+    """A detail for ThreadWriter.add()."""
+    return (DETAIL_ARGUMENTS, 0, ARGUMENTS.pack(event_type, extra) + values)
+
+
+def event_type_symbol(number, name, arguments="", flags=0, scope=False):
+    return {"function_id": f"{function_id(number, ANNOTATIONS):#018x}", "module_id": ANNOTATIONS,
+            "symbol_index": number, "name": name,
+            "event_type": {"arguments": arguments, "flags": flags, "scope": scope}}
+
+
+def annotations_module():
+    return {"module_id": ANNOTATIONS, "path": "[annotations]", "base_address": "0x0", "size": 0,
+            "uuid": ""}
 
 
 class ThreadWriter:

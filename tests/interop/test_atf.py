@@ -15,10 +15,13 @@ import tempfile
 import unittest
 
 import tap
-from atf_reader import (CALL, DETAIL_CALL, DETAIL_RECORD, DETAIL_RETURN, EXCEPTION, INDEX_EVENT,
-                        NONE, RETURN, Detail, Event, read_session)
-from atf_writer import (ARM64, ThreadWriter, function_id, function_payload, manifest_of,
-                        patch, write_manifest, write_process)
+from atf_reader import (CALL, COUNTER, DETAIL_CALL, DETAIL_RECORD, DETAIL_RETURN, EXCEPTION,
+                        FLOW_BEGIN, FLOW_END, FLOW_STEP, INDEX_EVENT, INSTANT, MARK, NONE,
+                        RANGE_BEGIN, RANGE_END, RETURN, Detail, Event, annotations_of,
+                        read_session)
+from atf_writer import (ANNOTATIONS, ARM64, ThreadWriter, annotations_module, arguments_detail,
+                        event_type_symbol, function_id, function_payload, manifest_of,
+                        pack_arguments, patch, write_manifest, write_process)
 
 SONDE = os.environ["SONDE"]
 GOLDEN = os.path.join(os.environ["GOLDEN"], "atf")
@@ -455,9 +458,9 @@ class Odd(AtfCase):
     def test_unknown_event_kind(self):
         thread = ThreadWriter(0)
         thread.call(function_id(1))
-        thread.add(9, function_id(2), 1)
+        thread.add(99, function_id(2), 1)
         thread.leave(kind=EXCEPTION)
-        self.assert_carried(write_process(self.path("pid_1"), [thread]), accept=("kind 9",))
+        self.assert_carried(write_process(self.path("pid_1"), [thread]), accept=("kind 99",))
 
     def test_no_events_at_all(self):
         source = write_process(self.path("pid_1"), [ThreadWriter(0), ThreadWriter(1).busy(2)])
@@ -796,6 +799,156 @@ class Check(AtfCase):
                 good = name in FINISHED
                 self.assertEqual("error" in severities, not good)
                 self.sonde("check", golden(name), expect=(0,) if good else (1,))
+
+
+class Annotations(AtfCase):
+    """The extension, between two implementations of it; and a reader that does not know it."""
+    TYPES = {1: ("load", "utf8 path, uint64 size", 3, True),
+             2: ("note", "uint32 a, float32[] b, ascii c, int8 d, bool e, utf8 f", 0, False),
+             3: ("job", "", 7, False),
+             4: ("level", "float64 value", 0, False)}
+    RESOURCES = [("main.c", True, "größe\n".encode()), ("bits", False, bytes(range(256)))]
+
+    @staticmethod
+    def type_id(number):
+        return function_id(number, ANNOTATIONS)
+
+    def thread(self, slot=0):
+        note = pack_arguments(self.TYPES[2][1], (slot, [0.5, -1.0], None, -3, True, "日本"))
+        null = pack_arguments(self.TYPES[2][1], (slot, None, "", 127, False, "x"))
+        thread = ThreadWriter(slot)
+        thread.call(function_id(1))
+        thread.add(INSTANT, self.type_id(3), 1)
+        thread.add(MARK, self.type_id(2), 1, arguments_detail(self.type_id(2), 0, note))
+        load = pack_arguments(self.TYPES[1][1], ("/tmp/ä", 1 << 60))
+        thread.call(self.type_id(1), arguments_detail(self.type_id(1), 0, load))
+        thread.add(FLOW_BEGIN, self.type_id(3), 2, arguments_detail(self.type_id(3), 9))
+        thread.add(FLOW_STEP, self.type_id(2), 2, arguments_detail(self.type_id(2), 9, null))
+        thread.add(COUNTER, self.type_id(4), 2, arguments_detail(self.type_id(4), 0x3FF8 << 48))
+        thread.add(FLOW_END, self.type_id(3), 2, arguments_detail(self.type_id(3), 9))
+        thread.leave()
+        thread.add(RANGE_BEGIN, self.type_id(3), 1, arguments_detail(self.type_id(3), NONE))
+        thread.call(function_id(2), (DETAIL_CALL, 0, function_payload(
+            function_id(2), range(11), b"stack", 1)))
+        thread.leave(kind=EXCEPTION)
+        thread.add(RANGE_END, self.type_id(3), 1, arguments_detail(self.type_id(3), NONE))
+        thread.leave()
+        return thread
+
+    def manifest(self, threads):
+        manifest = manifest_of(threads)
+        manifest["modules"].append(annotations_module())
+        manifest["symbols"] += [event_type_symbol(number, *values)
+                                for number, values in self.TYPES.items()]
+        manifest["resources"] = [{"file": f"resources/{number}", "name": name, "text": text}
+                                 for number, (name, text, _) in enumerate(self.RESOURCES)]
+        return manifest
+
+    def write(self, *names):
+        threads = [self.thread(0), self.thread(1)]
+        source = write_process(self.path(*names), threads, self.manifest(threads))
+        os.mkdir(os.path.join(source, "resources"))
+        for number, (_, _, data) in enumerate(self.RESOURCES):
+            with open(os.path.join(source, "resources", str(number)), "wb") as file:
+                file.write(data)
+        return source
+
+    def assert_same_annotations(self, found, source):
+        self.assertEqual(sorted(found.event_types().values()),
+                         sorted(source.event_types().values()))
+        for one, two in zip(found.threads, source.threads, strict=True):
+            self.assertEqual(annotations_of(found, one), annotations_of(source, two))
+
+    def test_check(self):
+        source = self.write("pid_1")
+        self.read_good(source)
+        self.assertEqual(json.loads(self.sonde("check", "--json", source))["recordings"][0]
+                         ["findings"], [])
+
+    def test_convert(self):
+        source = self.write("pid_1")
+        process, = self.read_good(source).processes
+        target = self.convert(source)
+        found, = self.read_written(target).processes
+        self.assert_same_annotations(found, process)
+        self.assertEqual(modules_of(found), modules_of(process))
+        self.assert_same_process(found, process)
+
+    def test_recover(self):
+        source = self.write("pid_1")
+        process, = self.read_good(source).processes
+        target = self.path("recovered")
+        self.sonde("recover", source, "-o", target)
+        found, = self.read_written(target).processes
+        self.assert_same_annotations(found, process)
+        self.assertEqual(found.resources, self.RESOURCES)
+
+    def test_several_processes(self):
+        for pid in (1, 2):
+            self.write("session", f"pid_{pid}")
+        source = self.read_good(self.path("session"))
+        found = self.read_written(self.convert(self.path("session")))
+        self.assertEqual([process.pid for process in found.processes], [1, 2])
+        for one, two in zip(found.processes, source.processes):
+            self.assert_same_annotations(one, two)
+
+    def test_a_reader_that_does_not_know_them(self):
+        """It gets all calls, with their names and registers, and nothing seems wrong to it."""
+        target = self.convert(self.write("pid_1"))
+        session = read_session(target, annotations=False)
+        self.assertEqual(session.problems, [])
+        process, = session.processes
+        names = symbols_of(process)
+        for thread in process.threads:
+            calls = [(event.kind, event.depth, names[event.function_id])
+                     for event in thread.events if event.kind in (CALL, RETURN, EXCEPTION)]
+            self.assertEqual(calls, [(CALL, 1, "main"), (CALL, 2, "load"), (RETURN, 2, "load"),
+                                     (CALL, 2, "alpha"), (EXCEPTION, 2, "alpha"),
+                                     (RETURN, 1, "main")])
+            registers, = [detail.registers(thread.header["arch"]) for detail in thread.details
+                          if detail.type == DETAIL_CALL]
+            self.assertEqual(registers["stack"], b"stack")
+
+    def findings(self, source):
+        report = json.loads(self.sonde("check", "--json", source, expect=(0, 1)))
+        return [finding["id"] for finding in report["recordings"][0]["findings"]]
+
+    def test_arguments_that_end_too_early(self):
+        thread = self.thread()
+        for number, detail in enumerate(thread.details):
+            if len(detail[2]) > 16:
+                thread.details[number] = (*detail[:2], detail[2][:20], *detail[3:])
+        source = write_process(self.path("pid_1"), [thread],
+                               {**self.manifest([thread]), "resources": []})
+        self.assertEqual(self.findings(source).count("atf-detail-arguments"), 3)
+        # the bytes stay, whatever they are
+        process, = read_session(source).processes
+        found, = read_session(self.convert(source)).processes
+        self.assert_same_thread(found.threads[0], process.threads[0])
+
+    def test_signature_that_nobody_understands(self):
+        source = self.write("pid_1")
+        with open(os.path.join(source, "manifest.json"), encoding="utf-8") as file:
+            manifest = json.load(file)
+        manifest["symbols"][-1]["event_type"]["arguments"] = "float65 value"
+        write_manifest(source, manifest)
+        self.assertIn("atf-manifest-value", self.findings(source))
+
+    def test_resource_elsewhere(self):
+        for number, name in enumerate(("../../secret", "resources/../../secret", "/etc/passwd",
+                                       "manifest.json", "resources/", "resources/..")):
+            with self.subTest(name):
+                source = self.write(f"pid_{number}")
+                with open(self.path("secret"), "wb") as file:
+                    file.write(b"secret")
+                with open(os.path.join(source, "manifest.json"), encoding="utf-8") as file:
+                    manifest = json.load(file)
+                manifest["resources"] = [{"file": name, "name": "x", "text": True}]
+                write_manifest(source, manifest)
+                self.assertIn("atf-manifest-value", self.findings(source))
+                target = self.path(f"recovered-{number}")
+                self.sonde("recover", source, "-o", target)
+                self.assertFalse(os.path.exists(os.path.join(target, "resources")))
 
 
 class Dump(AtfCase):

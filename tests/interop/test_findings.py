@@ -104,6 +104,17 @@ def short_record(session):
     session.patch(DETAIL, 64 + 74, struct.pack("<IHHIIQ", 50, 77, 0, 0xffffffff, 0, 0))
 
 
+def short_arguments(session):
+    """A record of arguments that ends before them, in the place of a longer one."""
+    session.patch(DETAIL, 64, struct.pack("<IH", 24 + 8, 0x5301))
+    session.patch(DETAIL, 64 + 32, struct.pack("<IHHIIQ", 92, 77, 0, 0xffffffff, 0, 0))
+
+
+def missing_resource(session):
+    session.replace('"format_version"', '"resources": [{"file": "resources/0", "name": "x", '
+                    '"text": true}],\n  "format_version"')
+
+
 # id -> (damage, file, offset or None)
 FAULTS = {
     "atf-manifest-missing": (lambda s: os.remove(s.file(MANIFEST)), MANIFEST, None),
@@ -125,6 +136,8 @@ FAULTS = {
                              MANIFEST, ...),
     "atf-symbol-module": (lambda s: s.replace('"module_id": 310341414,\n      "path"',
                                               '"module_id": 5,\n      "path"'), MANIFEST, ...),
+    "atf-resource-missing": (missing_resource, MANIFEST, None),
+    "atf-event-type-missing": (lambda s: s.u32(INDEX, event(7, 20), 4), INDEX, event(7, 8)),
     "atf-index-missing": (lambda s: os.remove(s.file(INDEX)), INDEX, None),
     "atf-index-unreadable": (lambda s: s.folder_instead(INDEX), INDEX, None),
     "atf-index-empty": (lambda s: s.cut(INDEX, 0), INDEX, 0),
@@ -149,7 +162,8 @@ FAULTS = {
     "atf-index-thread": (lambda s: s.u32(INDEX, 12, 9), INDEX, 12),
     "atf-index-flag": (lambda s: s.u32(INDEX, 8, 0), INDEX, 8),
     "atf-index-machine": (lambda s: s.patch(INDEX, 6, b"\7"), INDEX, 6),
-    "atf-event-kind": (lambda s: s.u32(INDEX, event(7, 20), 9), INDEX, event(7, 20)),
+    "atf-event-kind": (lambda s: s.u32(INDEX, event(7, 20), 99), INDEX, event(7, 20)),
+    "atf-event-number": (lambda s: s.u32(INDEX, event(7, 20), 9), INDEX, event(7, 28)),
     "atf-event-time": (lambda s: s.u64(INDEX, event(7), 5), INDEX, event(7)),
     "atf-event-thread": (lambda s: s.u32(INDEX, event(7, 16), 5), INDEX, event(7, 16)),
     "atf-event-depth": (lambda s: s.u32(INDEX, event(1, 24), 5), INDEX, event(1, 24)),
@@ -187,6 +201,7 @@ FAULTS = {
     "atf-detail-machine": (lambda s: s.patch(DETAIL, 6, b"\2"), DETAIL, 6),
     "atf-detail-type": (lambda s: s.patch(DETAIL, 64 + 4, b"\x4d\0"), DETAIL, 64 + 4),
     "atf-detail-payload": (short_record, DETAIL, 64),
+    "atf-detail-arguments": (short_arguments, DETAIL, 64 + 24),
     "atf-detail-function": (lambda s: s.u64(DETAIL, 64 + 24, 5), DETAIL, 64 + 24),
     "atf-detail-time": (lambda s: s.u64(DETAIL, 64 + 16, 5), DETAIL, 64 + 16),
     "atf-detail-kind": (lambda s: s.u32(INDEX, event(FIRST_LINKED, 20), 1), DETAIL, 64 + 4),

@@ -34,10 +34,12 @@ KINDS = {
     "a-clang": ("clang", "-finstrument-functions"),
     "b-clang": ("clang", PATCHABLE),
     "after-clang": ("clang", "-finstrument-functions-after-inlining"),
+    "none-gcc": ("gcc", "-DNOT_INSTRUMENTED"),
+    "none-clang": ("clang", "-DNOT_INSTRUMENTED"),
 }
 GCC = ("a-gcc", "b-gcc")
 BOTH = ("a-gcc", "b-gcc", "a-clang", "b-clang")
-EVERY = tuple(KINDS)
+EVERY = tuple(kind for kind in KINDS if not kind.startswith("none-"))
 TIMEOUT = 60
 READER_LIMIT = 250000  # events; beyond that only `sonde check` looks at every one
 
@@ -56,7 +58,7 @@ class Program:
         self.libraries, self.plugins = libraries, plugins  # (name, source, flags...)
 
     def folder(self, kind):
-        flags = "".join(self.flags).replace("/", "")
+        flags = re.sub("[/,]", "", "".join(self.flags))
         return os.path.join(WORK, f"{self.name}{flags}-{kind}")
 
     def start_build(self, kind):
@@ -252,6 +254,8 @@ class Recording:
 
     def add(self, process, counts):
         for (kind, function), count in counts.items():
+            if kind not in self.ids:  # an annotation
+                continue
             module = process.modules.get(function >> 32, {}).get("path", "?")
             self.ids[kind][module, function & 0xFFFFFFFF] += count
             self.names[kind][process.names.get(function, hex(function))] += count

@@ -2,6 +2,8 @@
 /* Runs units through calls.c and writes down what comes out. */
 #include "call_script.h"
 
+#include <sonde/annotate.h>
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +13,8 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "formats/atf/atf_arguments.h"
 
 struct sink {
 	struct script_result *result;
@@ -47,6 +51,10 @@ static void check_event(struct sink_lane *lane, const struct atf_index_event *ev
 		assert_int_equal(event->call_depth, lane->depth);
 		return;
 	}
+	if (event->event_kind >= ATF_KIND_INSTANT) {
+		assert_int_equal(event->call_depth, lane->depth);
+		return;
+	}
 	assert_true(event->event_kind == ATF_KIND_RETURN ||
 		    event->event_kind == ATF_KIND_EXCEPTION);
 	assert_int_equal(event->call_depth, lane->depth);
@@ -67,9 +75,12 @@ static enum sonde_status take_events(void *context, uint32_t lane, struct atf_in
 		char *text = sink->result->lanes[lane];
 		char letter = (char)('A' + (((uint32_t)events[i].function_id - 0x1000) >> 8));
 
+		if (events[i].function_id >> 32 == ATF_ANNOTATIONS_MODULE)
+			letter = (char)('a' + (uint32_t)events[i].function_id - 1);
+
 		check_event(&sink->lanes[lane], &events[i]);
 		append(text, sizeof(sink->result->lanes[0]), "%s%u%c%c@%llu", *text ? " " : "",
-		       events[i].call_depth, "?+-!"[events[i].event_kind], letter,
+		       events[i].call_depth, "?+-!********"[events[i].event_kind], letter,
 		       (unsigned long long)events[i].timestamp_ns);
 		if (events[i].detail_seq != ATF_NO_LINK)
 			append(text, sizeof(sink->result->lanes[0]), "#%u", events[i].detail_seq);
@@ -102,6 +113,69 @@ static enum sonde_status take_details(void *context, uint32_t lane, struct atf_i
 			       (unsigned long long)sink->lanes[lane].count + ahead + i,
 			       (int)detail->stack_size, bytes);
 	}
+	return SONDE_OK;
+}
+
+static enum sonde_status take_arguments(void *context, uint32_t lane, struct atf_index_event *event,
+					const struct call_arguments *arguments, size_t ahead,
+					struct sonde_error *err)
+{
+	struct sink *sink = context;
+	char *notes = sink->result->notes;
+
+	(void)err;
+	event->detail_seq = sink->details++;
+	append(notes, sizeof(sink->result->notes), "kind %u of %llu extra %llu:", event->event_kind,
+	       (unsigned long long)sink->lanes[lane].count + ahead,
+	       (unsigned long long)arguments->extra);
+	for (size_t i = 0; i < arguments->size && i < 40; i++)
+		append(notes, sizeof(sink->result->notes), " %02x", arguments->bytes[i]);
+	append(notes, sizeof(sink->result->notes), " (%zu);", arguments->size);
+	return SONDE_OK;
+}
+
+static const struct annotation_site *find_site(void *context, uint64_t address, uint64_t ticks)
+{
+	static struct annotation_site sites[SONDE_ANNOTATE_RESOURCE + 1];
+	static char name[] = "name";
+	uint64_t number = (address - SITE('a')) / 0x40;
+
+	(void)context;
+	(void)ticks;
+	if (!address)
+		number = SONDE_ANNOTATE_MARK - 1;
+	if (number >= SONDE_ANNOTATE_RESOURCE)
+		return NULL;
+	sites[number] = (struct annotation_site){
+		.address = address,
+		.function_id = atf_event_type_key((uint32_t)number),
+		.kind = (uint32_t)number + 1,
+		.has_arguments = number <= SONDE_ANNOTATE_EVENT - 1,
+		.name = name,
+	};
+	return &sites[number];
+}
+
+static enum sonde_status take_zone(void *context, uint32_t lane, const char *name,
+				   struct sonde_error *err)
+{
+	struct sink *sink = context;
+
+	(void)err;
+	if (lane < SCRIPT_LANES)
+		snprintf(sink->result->zones[lane], sizeof(sink->result->zones[lane]), "%s", name);
+	return SONDE_OK;
+}
+
+static enum sonde_status take_resource(void *context, const char *name, const uint8_t *bytes,
+				       size_t size, uint32_t *number, struct sonde_error *err)
+{
+	struct sink *sink = context;
+
+	(void)err;
+	*number = sink->result->resources++;
+	append(sink->result->notes, sizeof(sink->result->notes), "resource %s %.*s;", name,
+	       (int)size, (const char *)bytes);
 	return SONDE_OK;
 }
 
@@ -161,6 +235,39 @@ void script_add_detail(struct script *script, const void *bytes, size_t size)
 	script->count += units - 1;
 }
 
+void script_add_arguments(struct script *script, const void *bytes, size_t size)
+{
+	struct shared_unit *unit = &script->units[script->count - 1];
+	size_t units = annotation_units(size);
+	size_t head = size < ANNOTATION_HEAD ? size : ANNOTATION_HEAD;
+	struct shared_detail detail = { .stack_size = (uint16_t)size, .units = (uint32_t)units };
+
+	assert_true(script->count + units - 1 <= SCRIPT_UNITS);
+	unit->word |= (uint64_t)UNIT_DETAIL << UNIT_KIND_SHIFT;
+	memcpy(&detail, bytes, head);
+	memcpy(unit + 1, &detail, sizeof(detail));
+	memcpy(unit + 2, (const char *)bytes + head, size - head);
+	script->count += units - 1;
+}
+
+void script_add_piece(struct script *script, uint64_t number, uint64_t before, const void *bytes,
+		      size_t size)
+{
+	script_add(script, UNIT_PIECE, 0, number, before, 0);
+	script_add_arguments(script, bytes, size);
+}
+
+void script_add_pieces(struct script *script, uint64_t number, uint64_t size)
+{
+	struct shared_detail detail = { .stack_pointer = number,
+					.frame_pointer = size,
+					.flags = SHARED_DETAIL_PIECES,
+					.units = 2 };
+
+	script->units[script->count - 1].word |= (uint64_t)UNIT_DETAIL << UNIT_KIND_SHIFT;
+	memcpy(&script->units[script->count++], &detail, sizeof(detail));
+}
+
 void script_call(struct script *script, uint64_t time, uint64_t stack, char letter)
 {
 	script_add(script, UNIT_CALL, time, stack, HOOK(letter), FUNCTION(letter));
@@ -202,7 +309,11 @@ static enum sonde_status run(const struct script *script, struct script_result *
 		.context = &sink,
 		.events = take_events,
 		.details = take_details,
+		.arguments = take_arguments,
+		.site = find_site,
 		.lane = take_lane,
+		.zone = take_zone,
+		.resource = take_resource,
 		.note = take_note,
 	};
 	enum sonde_status status = SONDE_OK;

@@ -82,7 +82,4 @@ void decoded_free(struct decoded *decoded);
 /* The last definition of that name; NULL where there is none. */
 const struct decoded_type *decoded_find_type(const struct decoded *decoded, const char *name);
 
-/* The index, if there is one, agrees with what was decoded. */
-void assert_index_agrees(const struct decoded *decoded);
-
 #endif

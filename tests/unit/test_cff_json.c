@@ -224,8 +224,10 @@ static void assert_finds(const char *marked, const char *id, enum sonde_status e
 	snprintf(text, sizeof(text), "%.*s%s", (int)before, marked, mark ? mark + 1 : "");
 	assert_int_equal(make(text, strlen(text), &image, findings), expected);
 	finding = sonde_diagnostics_at(findings, 0);
-	if (!finding)
+	if (!finding) {
 		fail_msg("nothing found in %s", text);
+		return;
+	}
 	assert_string_equal(finding->type->id, id);
 	if (mark && finding->offset != before)
 		fail_msg("found at %llu in %s", (unsigned long long)finding->offset, marked);
@@ -359,7 +361,7 @@ static void test_odd_slots(void **state)
 	/* plain */
 	PUT_WORDS(&events, 2, 5, 1, 0x80, 0xFF, 0x8000, 0xFFFF, 'A', 0x263A, 0x3FC00000, 4, 10, 3,
 		  0x00FF8001, 2, 0x80000000, 0x3DCCCCCD, 2, 0xFF41, 2, 0xDE00D83D);
-	/* garbage beside the value, NaN, padding, lone surrogates, NUL; ordinals that are not texts */
+	/* garbage beside the value, NaN, padding, surrogates, NUL; ordinals of no text */
 	PUT_WORDS(&events, 2, 6, 2, 0xFFFFFF80, 0x100, 0xFFFF8000, 0x10000, 0x141, 0xD800,
 		  0x7FC00001, 8, 99, 3, 0xFFFF8001, 1, 0x7F800000, 1, 0, 2, 0xD83DDE00);
 	PUT_WORDS(&events, 2, UINT32_MAX, UINT32_MAX, 0, 0, 0, 0, 0, 0, 0xFF800000, UINT32_MAX,
@@ -579,7 +581,7 @@ static void test_cut(void **state)
 
 	(void)state;
 	make_text(everything, &whole);
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < 3 && whole.data; i++)
 		sizes[i + 1] =
 			sizes[i] + (whole.data[sizes[i] + 8] | whole.data[sizes[i] + 9] << 8);
 	assert_int_equal(sizes[3], whole.size);
@@ -593,7 +595,7 @@ static void test_cut(void **state)
 						 SONDE_UNSUPPORTED :
 						 SONDE_OK);
 		assert_true(sonde_diagnostics_count(findings, SONDE_ERROR) > 0);
-		while (chunks < 3 && part.size >= sizes[chunks + 1] &&
+		while (part.data && whole.data && chunks < 3 && part.size >= sizes[chunks + 1] &&
 		       !memcmp(part.data, whole.data, sizes[chunks + 1]))
 			chunks++;
 		for (size_t i = 0; i < 3; i++) {

@@ -681,6 +681,68 @@ static void test_writer_misuse(void **state)
 	sonde_buffer_release(&out);
 }
 
+/* Strings of a document in memory that are not copied, whatever their length. */
+static void test_borrowed(void **state)
+{
+	size_t length = (size_t)20 << 20;
+	char *document = malloc(length + 64);
+	struct sonde_json_reader reader;
+	size_t size;
+
+	(void)state;
+	memcpy(document, "[\"", 2);
+	memset(document + 2, 'x', length);
+	memcpy(document + 2 + length, "\",\"a\\nb\",\"\",\"\xC3\xA9\"]", 18);
+	size = 2 + length + 17;
+	sonde_json_reader_init(&reader, document, size, NULL, NULL);
+	sonde_json_reader_borrow(&reader);
+	assert_int_equal(sonde_json_next(&reader, NULL), SONDE_OK);
+	assert_int_equal(sonde_json_next(&reader, NULL), SONDE_OK);
+	assert_ptr_equal(reader.text, document + 2);
+	assert_int_equal(reader.length, length);
+	assert_true(sonde_json_is_borrowed(&reader));
+	assert_int_equal(sonde_json_position(&reader), length + 3);
+	assert_int_equal(sonde_json_next(&reader, NULL), SONDE_OK);
+	assert_string_equal(reader.text, "a\nb");
+	assert_false(sonde_json_is_borrowed(&reader));
+	assert_int_equal(sonde_json_next(&reader, NULL), SONDE_OK);
+	assert_int_equal(reader.length, 0);
+	assert_int_equal(sonde_json_next(&reader, NULL), SONDE_OK);
+	assert_int_equal(reader.length, 2);
+	assert_int_equal(sonde_json_next(&reader, NULL), SONDE_OK);
+	assert_int_equal(reader.token, SONDE_JSON_ARRAY_END);
+	/* from the start of a value in it, as if nothing stood around */
+	sonde_json_seek(&reader, length + 4);
+	assert_int_equal(sonde_json_next(&reader, NULL), SONDE_OK);
+	assert_string_equal(reader.text, "a\nb");
+	assert_int_equal(reader.offset, length + 4);
+	assert_int_equal(reader.depth, 0);
+	assert_int_equal(sonde_json_next(&reader, NULL), SONDE_CORRUPT);
+	sonde_json_seek(&reader, 0);
+	assert_int_equal(sonde_json_next(&reader, NULL), SONDE_OK);
+	assert_int_equal(reader.token, SONDE_JSON_ARRAY_BEGIN);
+	sonde_json_reader_release(&reader);
+	/* a control character, a byte that is not UTF-8 and the end are found all the same */
+	for (unsigned int i = 0; i < 40; i++) {
+		char text[48];
+
+		memset(text, 'y', sizeof(text));
+		text[0] = '"';
+		text[1 + i] = i % 2 ? '\x1F' : '\xFF';
+		sonde_json_reader_init(&reader, text, sizeof(text), NULL, NULL);
+		sonde_json_reader_borrow(&reader);
+		assert_int_equal(sonde_json_next(&reader, NULL), SONDE_CORRUPT);
+		assert_int_equal(reader.error.offset, 1 + i);
+		sonde_json_reader_release(&reader);
+		text[1 + i] = '"';
+		sonde_json_reader_init(&reader, text, 1 + i, NULL, NULL);
+		sonde_json_reader_borrow(&reader);
+		assert_int_equal(sonde_json_next(&reader, NULL), SONDE_TRUNCATED);
+		sonde_json_reader_release(&reader);
+	}
+	free(document);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -699,6 +761,7 @@ int main(void)
 		cmocka_unit_test(test_writer_strings),
 		cmocka_unit_test(test_write_then_read),
 		cmocka_unit_test(test_writer_misuse),
+		cmocka_unit_test(test_borrowed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,8 +9,8 @@
 
 #include "base/crc.h"
 #include "base/pool.h"
+#include "formats/atf/atf_check_annotations.h"
 #include "formats/atf/atf_findings.h"
-#include "formats/atf/atf_session.h"
 
 /* Events between two looks at the checksum and the progress: 64 KiB, which stay in the cache. */
 #define BLOCK_EVENTS 2048
@@ -30,7 +30,8 @@ struct thread_check {
 	bool has_symbols;
 	struct sonde_key_view symbols; /* those of the manifest: a check adds none */
 	struct sonde_key_map nameless; /* functions without symbol that were reported */
-	SONDE_VEC(uint64_t) stack;     /* functions of the open calls */
+	struct atf_annotation_check annotations;
+	SONDE_VEC(uint64_t) stack; /* functions of the open calls */
 	uint64_t last_time_ns;
 	uint64_t time_min_ns, time_max_ns; /* over all events; min > max: none */
 	/* the segment at hand */
@@ -151,11 +152,19 @@ static enum sonde_status check_forward_link(struct thread_check *check,
 		status = atf_detail_record_at(&segment->detail, check->place.offset, &record, err);
 	if (status == SONDE_CORRUPT)
 		return SONDE_OK; /* the walk over the details says where and why */
-	if (status == SONDE_OK && record.index_seq != number)
+	if (status != SONDE_OK)
+		return status;
+	if (record.index_seq != number)
 		ATF_FIND(check->diagnostics, LINK_FORWARD, path, offset,
 			 "detail %u to link back to event %llu\tit links to event %u",
 			 event->detail_seq, (unsigned long long)number, record.index_seq);
-	return status;
+	if (atf_kind_has_extra(event->event_kind) &&
+	    (record.event_type != ATF_DETAIL_TYPE_ARGUMENTS ||
+	     record.total_length < ATF_ARGUMENTS_HEAD_SIZE))
+		ATF_FIND(check->diagnostics, EVENT_NUMBER, path, offset,
+			 "detail %u to be of type %u\ttype %u, %u bytes", event->detail_seq,
+			 ATF_DETAIL_TYPE_ARGUMENTS, record.event_type, record.total_length);
+	return SONDE_OK;
 }
 
 static void check_event_fields(struct thread_check *check, const struct atf_index_event *event,
@@ -178,6 +187,20 @@ static void check_event_fields(struct thread_check *check, const struct atf_inde
 		check->time_max_ns = event->timestamp_ns;
 }
 
+/* An instant, flow, counter or range: of a type that is known, and with a number if it needs one. */
+static enum sonde_status check_annotation(struct thread_check *check,
+					  const struct atf_index_event *event, uint64_t offset,
+					  struct sonde_error *err)
+{
+	const char *path = check->segment->index.file.path;
+
+	if (event->detail_seq == ATF_NO_LINK && atf_kind_has_extra(event->event_kind))
+		ATF_FIND(check->diagnostics, EVENT_NUMBER, path, offset + ATF_EVENT_DETAIL,
+			 "a detail for an event of kind %u\tnone", event->event_kind);
+	return atf_check_event_type(&check->annotations, event->function_id, path,
+				    offset + ATF_EVENT_FUNCTION, err);
+}
+
 static enum sonde_status check_event(struct thread_check *check, uint64_t number,
 				     struct sonde_error *err)
 {
@@ -192,12 +215,15 @@ static enum sonde_status check_event(struct thread_check *check, uint64_t number
 		status = check_call(check, &event, offset, err);
 	else if (event.event_kind == ATF_KIND_RETURN || event.event_kind == ATF_KIND_EXCEPTION)
 		status = check_leave(check, &event, offset, err);
+	else if (atf_kind_is_annotation(event.event_kind))
+		status = check_annotation(check, &event, offset, err);
 	else {
 		status = SONDE_OK;
 		ATF_FIND(check->diagnostics, EVENT_KIND, index->file.path, offset + ATF_EVENT_KIND,
-			 "1 call, 2 return or 3 exception\t%u", event.event_kind);
+			 "1 (call) to %u (end of a range)\t%u", ATF_KIND_RANGE_END,
+			 event.event_kind);
 	}
-	if (status == SONDE_OK)
+	if (status == SONDE_OK && !atf_kind_is_annotation(event.event_kind))
 		status = check_symbol(check, event.function_id, offset, err);
 	if (status == SONDE_OK && event.detail_seq != ATF_NO_LINK)
 		status = check_forward_link(check, &event, number, err);
@@ -344,7 +370,9 @@ static void compare_with_event(struct thread_check *check, const struct atf_deta
 			       uint64_t offset, const struct atf_index_event *event)
 {
 	const struct atf_file *file = &check->segment->detail.file;
-	bool known = record->event_type == ATF_DETAIL_TYPE_CALL ||
+	bool arguments = record->event_type == ATF_DETAIL_TYPE_ARGUMENTS &&
+			 atf_kind_is_annotation(event->event_kind);
+	bool known = arguments || record->event_type == ATF_DETAIL_TYPE_CALL ||
 		     record->event_type == ATF_DETAIL_TYPE_RETURN;
 	uint64_t function;
 
@@ -359,7 +387,8 @@ static void compare_with_event(struct thread_check *check, const struct atf_deta
 		ATF_FIND(check->diagnostics, DETAIL_KIND, file->path, offset + 4,
 			 "a detail of event kind %u\tdetail type %u", event->event_kind,
 			 record->event_type);
-	if (record->total_length < ATF_DETAIL_RECORD_SIZE + ATF_PAYLOAD_SIZE)
+	if (record->total_length <
+	    (arguments ? ATF_ARGUMENTS_HEAD_SIZE : ATF_DETAIL_RECORD_SIZE + ATF_PAYLOAD_SIZE))
 		return;
 	function = sonde_load_u64le(file->map.data + offset + ATF_DETAIL_RECORD_SIZE);
 	if (function != event->function_id)
@@ -400,9 +429,11 @@ static void check_backward_link(struct thread_check *check, const struct atf_det
 		 event.detail_seq == ATF_NO_LINK ? "none" : "another");
 }
 
-static void check_record(struct thread_check *check, const struct atf_detail_record *record,
-			 uint64_t offset, struct detail_sums *sums)
+static enum sonde_status check_record(struct thread_check *check,
+				      const struct atf_detail_record *record, uint64_t offset,
+				      struct detail_sums *sums, struct sonde_error *err)
 {
+	enum sonde_status status = SONDE_OK;
 	const char *path = check->segment->detail.file.path;
 
 	if (record->thread_id != check->segment->detail.header.identity.thread_id)
@@ -412,10 +443,15 @@ static void check_record(struct thread_check *check, const struct atf_detail_rec
 	if (record->event_type == ATF_DETAIL_TYPE_CALL ||
 	    record->event_type == ATF_DETAIL_TYPE_RETURN)
 		check_payload(check, record, offset);
+	else if (record->event_type == ATF_DETAIL_TYPE_ARGUMENTS)
+		status = atf_check_arguments(&check->annotations, &check->segment->detail.file,
+					     offset, record, err);
 	else
 		ATF_FIND(check->diagnostics, DETAIL_TYPE, path, offset + 4,
-			 "3 call or 4 return\t%u", record->event_type);
+			 "3 call, 4 return or %u arguments\t%u", ATF_DETAIL_TYPE_ARGUMENTS,
+			 record->event_type);
 	check_backward_link(check, record, offset, sums);
+	return status;
 }
 
 static enum sonde_status check_records(struct thread_check *check, struct detail_sums *sums,
@@ -437,12 +473,12 @@ static enum sonde_status check_records(struct thread_check *check, struct detail
 					 0);
 			break;
 		}
-		check_record(check, &record, offset, sums);
+		status = check_record(check, &record, offset, sums, err);
 		if (sums->count++ == 0)
 			sums->times[0] = record.timestamp;
 		sums->times[1] = record.timestamp;
 		offset += record.total_length;
-		if (offset - reported >= BLOCK_EVENTS * ATF_EVENT_SIZE) {
+		if (status == SONDE_OK && offset - reported >= BLOCK_EVENTS * ATF_EVENT_SIZE) {
 			status = sonde_meter_add(check->meter, offset - reported, err);
 			reported = offset;
 		}
@@ -541,6 +577,7 @@ static enum sonde_status check_thread(struct thread_check *check, struct sonde_e
 			 check->stack.count);
 	sonde_vec_release(&check->stack);
 	sonde_key_map_release(&check->nameless);
+	atf_annotation_check_release(&check->annotations);
 	return status;
 }
 
@@ -590,7 +627,9 @@ static enum sonde_status check_one(void *user, size_t number, struct sonde_error
 }
 
 /* A thread_check for every thread; NULL where memory failed. */
-static struct thread_check *prepare_checks(struct atf_session *session, struct sonde_meter *meter)
+static struct thread_check *prepare_checks(struct atf_session *session,
+					   const struct sonde_definitions *definitions,
+					   struct sonde_meter *meter)
 {
 	struct thread_check *checks = calloc(session->threads.count, sizeof(*checks));
 
@@ -611,6 +650,11 @@ static struct thread_check *prepare_checks(struct atf_session *session, struct s
 		for (size_t k = 0; k < thread->segments.count; k++)
 			meter->total += thread->segments.items[k].index.file.map.size +
 					thread->segments.items[k].detail.file.map.size;
+		checks[i].annotations = (struct atf_annotation_check){
+			.definitions = definitions,
+			.process = thread->process,
+			.diagnostics = checks[i].diagnostics,
+		};
 		if (checks[i].diagnostics)
 			continue;
 		while (i-- > 0)
@@ -628,19 +672,20 @@ static void check_symbols_present(const struct atf_session *session,
 		const struct atf_manifest *manifest =
 			&session->processes.items[i]->parts.items[0].manifest;
 
-		if (manifest->present && manifest->symbol_count == 0)
+		if (manifest->present && !manifest->symbol_count && !manifest->event_type_count)
 			ATF_FIND(diagnostics, SYMBOLS_NONE, manifest->path, SONDE_NO_OFFSET,
 				 "\"symbols\"\tnone");
 	}
 }
 
 static enum sonde_status check_session(struct atf_session *session,
+				       const struct sonde_definitions *definitions,
 				       const struct sonde_check_options *options,
 				       struct sonde_diagnostics *diagnostics,
 				       struct sonde_error *err)
 {
 	struct sonde_meter meter = { .progress = options->progress };
-	struct thread_check *checks = prepare_checks(session, &meter);
+	struct thread_check *checks = prepare_checks(session, definitions, &meter);
 	enum sonde_status status;
 
 	if (!checks)
@@ -671,7 +716,8 @@ enum sonde_status atf_check(const char *path, const struct sonde_check_options *
 	status = atf_open(recording, err);
 	sonde_diagnostics_append(diagnostics, recording->diagnostics);
 	if (status == SONDE_OK)
-		status = check_session(recording->data, options, diagnostics, err);
+		status = check_session(recording->data, recording->definitions, options,
+				       diagnostics, err);
 	else if (status != SONDE_NOMEM && sonde_diagnostics_count(diagnostics, SONDE_ERROR))
 		status = SONDE_OK; /* refused as a whole, and the findings say why */
 	sonde_recording_close(recording);

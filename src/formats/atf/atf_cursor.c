@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/atf/atf_session.h"
+#include "formats/atf/atf_annotations.h"
 
 /*
  * Events a batch, at most: their 16 KiB leave room in the first-level cache for the map of
@@ -29,6 +29,8 @@ struct atf_cursor {
 	struct atf_segment *segment;
 	struct atf_segment *detail_segment;
 	struct atf_detail_place detail_place;
+	struct atf_segment *note_segment; /* likewise for what annotations take from details */
+	struct atf_detail_place note_place;
 	size_t batch_limit;
 	size_t batch_events;	    /* of the next batch */
 	struct sonde_event *events; /* batch_limit of them, made for the first batch */
@@ -59,6 +61,11 @@ static struct atf_segment *find_segment(struct atf_thread *thread, uint64_t numb
 struct atf_segment *atf_thread_segment(struct atf_thread *thread, uint64_t number)
 {
 	return find_segment(thread, number, false);
+}
+
+struct atf_segment *atf_thread_detail_segment(struct atf_thread *thread, uint64_t number)
+{
+	return find_segment(thread, number, true);
 }
 
 uint64_t atf_thread_time(struct atf_thread *thread, uint64_t number)
@@ -117,6 +124,17 @@ static enum sonde_status name_function(struct atf_naming *naming,
 	return status;
 }
 
+/* Names of scopes are there before those of functions: in a session that was never finished. */
+static void scope_name(const struct atf_process *process,
+		       const struct sonde_definitions *definitions, struct sonde_function *function)
+{
+	uint32_t id = sonde_key_map_find(&process->event_types, function->key);
+	const struct sonde_event_type *type = sonde_definitions_event_type(definitions, id);
+
+	if (type && type->is_scope)
+		function->name = type->name;
+}
+
 enum sonde_status atf_process_function(struct atf_process *process,
 				       struct sonde_definitions *definitions, uint64_t key,
 				       uint32_t *function, struct sonde_error *err)
@@ -136,7 +154,8 @@ enum sonde_status atf_process_function(struct atf_process *process,
 			.key = key,
 		};
 
-		if (process->naming)
+		scope_name(process, definitions, &unnamed);
+		if (process->naming && !unnamed.name)
 			status = name_function(process->naming, definitions, &unnamed, err);
 		if (status == SONDE_OK)
 			status = sonde_definitions_add_function(definitions, &unnamed, function,
@@ -195,6 +214,45 @@ static void set_other(struct sonde_event *event, uint32_t kind)
 	event->extra = kind;
 }
 
+/* An annotation: its event type, and the number or value that is in its detail. */
+static enum sonde_status set_annotation(struct atf_cursor *cursor, struct sonde_event *event,
+					uint64_t key, struct sonde_error *err)
+{
+	struct atf_arguments arguments;
+	enum sonde_status status;
+
+	status = atf_process_event_type(cursor->thread->process,
+					cursor->base.recording->definitions, key, &event->function,
+					err);
+	if (status < 0)
+		return status;
+	if (cursor->note_segment != cursor->segment) {
+		cursor->note_segment = cursor->segment;
+		cursor->note_place = (struct atf_detail_place){ 0 };
+	}
+	status = atf_segment_arguments(cursor->segment, &cursor->note_place, event->detail,
+				       &arguments, err);
+	if (status < 0)
+		return status;
+	atf_annotation_take(event, status == SONDE_OK ? &arguments : NULL);
+	return SONDE_OK;
+}
+
+/* What is no call, return or exception. */
+__attribute__((noinline, cold)) static enum sonde_status decode_other(struct atf_cursor *cursor,
+								      struct sonde_event *event,
+								      const uint8_t *bytes,
+								      struct sonde_error *err)
+{
+	uint32_t kind = sonde_load_u32le(bytes + ATF_EVENT_KIND);
+
+	if (atf_kind_is_annotation(kind))
+		return set_annotation(cursor, event, sonde_load_u64le(bytes + ATF_EVENT_FUNCTION),
+				      err);
+	set_other(event, kind);
+	return SONDE_OK;
+}
+
 /*
  * Turns `count` index events into events of the model. It runs once an event: four loads, a
  * look-up and four stores.
@@ -214,7 +272,7 @@ static enum sonde_status decode_events(struct atf_cursor *cursor, const uint8_t 
 		uint32_t function = sonde_key_view_find(functions, key);
 
 		__builtin_prefetch(bytes + FETCH_AHEAD);
-		if (__builtin_expect(function == SONDE_NONE, 0)) {
+		if (__builtin_expect(function == SONDE_NONE, 0) && !atf_kind_is_annotation(kind)) {
 			/* another variable, so that `function` can stay in a register */
 			uint32_t added;
 
@@ -229,8 +287,12 @@ static enum sonde_status decode_events(struct atf_cursor *cursor, const uint8_t 
 		event->track = track;
 		event->function = function;
 		put_second_half(event, bytes);
-		if (__builtin_expect(kind - ATF_KIND_CALL > ATF_KIND_EXCEPTION - ATF_KIND_CALL, 0))
-			set_other(event, kind);
+		if (__builtin_expect(kind - ATF_KIND_CALL > ATF_KIND_EXCEPTION - ATF_KIND_CALL,
+				     0)) {
+			status = decode_other(cursor, event, bytes, err);
+			if (status < 0)
+				return status;
+		}
 	}
 	return SONDE_OK;
 }
@@ -241,7 +303,7 @@ static void shift_details(struct atf_cursor *cursor, size_t count)
 	uint32_t first_detail = (uint32_t)cursor->segment->first_detail;
 
 	for (size_t i = 0; first_detail && i < count; i++)
-		if (cursor->events[i].detail != ATF_NO_LINK)
+		if (sonde_event_has_detail(&cursor->events[i]))
 			cursor->events[i].detail += first_detail;
 }
 
@@ -372,6 +434,22 @@ static bool decode_payload(const struct atf_segment *segment, const uint8_t *pay
 	return true;
 }
 
+/* Typed arguments; too short a payload stays opaque. */
+static enum sonde_status decode_arguments(struct atf_process *process,
+					  struct sonde_definitions *definitions,
+					  struct sonde_detail *detail, struct sonde_error *err)
+{
+	struct atf_arguments arguments;
+
+	if (!atf_arguments_decode(&arguments, detail->bytes, detail->size))
+		return SONDE_OK;
+	detail->kind = SONDE_DETAIL_ARGUMENTS;
+	detail->bytes = arguments.values;
+	detail->size = arguments.size;
+	return atf_process_event_type(process, definitions, arguments.type_key, &detail->event_type,
+				      err);
+}
+
 enum sonde_status atf_detail_decode(const struct atf_segment *segment, uint64_t offset,
 				    struct atf_process *process,
 				    struct sonde_definitions *definitions,
@@ -392,6 +470,7 @@ enum sonde_status atf_detail_decode(const struct atf_segment *segment, uint64_t 
 		.type = record.event_type,
 		.flags = record.flags,
 		.function = SONDE_NONE,
+		.event_type = SONDE_NONE,
 		.event = UINT64_MAX,
 		.time_ns = record.timestamp,
 		.bytes = payload,
@@ -399,6 +478,8 @@ enum sonde_status atf_detail_decode(const struct atf_segment *segment, uint64_t 
 	};
 	if (record.index_seq < segment->index.count)
 		detail->event = segment->first_event + record.index_seq;
+	if (record.event_type == ATF_DETAIL_TYPE_ARGUMENTS)
+		return decode_arguments(process, definitions, detail, err);
 	if (record.event_type != ATF_DETAIL_TYPE_CALL &&
 	    record.event_type != ATF_DETAIL_TYPE_RETURN)
 		return SONDE_OK;

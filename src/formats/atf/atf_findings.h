@@ -42,6 +42,10 @@
 	  "the first one is taken")                                                                \
 	X(SYMBOL_MODULE, "atf-symbol-module", WARNING,                                             \
 	  "a symbol names a module that is not listed", "the symbol is kept without a module")     \
+	X(RESOURCE_MISSING, "atf-resource-missing", ERROR,                                         \
+	  "a resource of the manifest has no file", "copy it back if you have it")                 \
+	X(EVENT_TYPE_MISSING, "atf-event-type-missing", WARNING,                                   \
+	  "an event type in use is not in the manifest", "it is shown by its number")              \
 	/* index.atf as a file */                                                                  \
 	X(INDEX_MISSING, "atf-index-missing", ERROR, "a thread folder without index.atf",          \
 	  ATF_ADVICE_REFUSED)                                                                      \
@@ -92,6 +96,8 @@
 	  ATF_ADVICE_READ)                                                                         \
 	/* its events */                                                                           \
 	X(EVENT_KIND, "atf-event-kind", ERROR, "an event is of an unknown kind", ATF_ADVICE_READ)  \
+	X(EVENT_NUMBER, "atf-event-number", ERROR,                                                 \
+	  "a flow, range or counter has no detail with its number or value", "it is read as 0")    \
 	X(EVENT_TIME, "atf-event-time", ERROR, "time goes backwards", ATF_ADVICE_RECORD)           \
 	X(EVENT_THREAD, "atf-event-thread", WARNING, "an event names another thread",              \
 	  "the file decides")                                                                      \
@@ -157,6 +163,8 @@
 	X(DETAIL_PAYLOAD, "atf-detail-payload", ERROR,                                             \
 	  "a detail record is too short for its registers and stack",                              \
 	  "its bytes are kept as they are")                                                        \
+	X(DETAIL_ARGUMENTS, "atf-detail-arguments", ERROR,                                         \
+	  "a detail record is too short for its arguments", "its bytes are kept as they are")      \
 	X(DETAIL_FUNCTION, "atf-detail-function", WARNING,                                         \
 	  "a detail record names another function than its event", ATF_ADVICE_READ)                \
 	X(DETAIL_TIME, "atf-detail-time", WARNING,                                                 \

@@ -353,7 +353,7 @@ static uint32_t record_length(const struct atf_detail *detail, uint64_t offset)
 	return length >= ATF_DETAIL_RECORD_SIZE && length <= left ? length : 0;
 }
 
-/* Whether the bytes look like a call or return record of this thread. */
+/* Whether the bytes look like a record of this thread and of a type that is known. */
 static bool resembles_record(const struct atf_detail *detail, uint64_t offset)
 {
 	struct atf_detail_record record;
@@ -363,7 +363,8 @@ static bool resembles_record(const struct atf_detail *detail, uint64_t offset)
 	atf_detail_record_decode(&record, detail->file.map.data + offset);
 	return record.thread_id == detail->header.identity.thread_id &&
 	       (record.event_type == ATF_DETAIL_TYPE_CALL ||
-		record.event_type == ATF_DETAIL_TYPE_RETURN);
+		record.event_type == ATF_DETAIL_TYPE_RETURN ||
+		record.event_type == ATF_DETAIL_TYPE_ARGUMENTS);
 }
 
 /* The next place from `offset` on where two records in a row, or the last one, seem to start. */

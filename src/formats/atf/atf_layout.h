@@ -57,6 +57,8 @@
  * counter's value, else 0), then packed arguments.
  */
 #define ATF_KIND_INSTANT 4u
+#define ATF_KIND_FLOW_BEGIN 6u
+#define ATF_KIND_COUNTER 9u
 #define ATF_KIND_RANGE_END 11u
 #define ATF_DETAIL_TYPE_ARGUMENTS 0x5301u
 #define ATF_ARGUMENTS_TYPE 0

@@ -33,7 +33,8 @@ struct atf_extras {
 struct atf_manifest_thread {
 	uint32_t id;
 	bool has_detail;
-	uint32_t name;	/* string id */
+	uint32_t name; /* string id */
+	enum sonde_track_kind kind;
 	uint64_t os_id; /* UINT64_MAX: unknown */
 	uint64_t dropped_events;
 	uint64_t synthetic_head; /* so many events at the start, and at the end, are synthetic */
@@ -46,6 +47,20 @@ struct atf_manifest_anchor {
 	uint64_t realtime_ns;
 };
 
+/* A file with a resource. */
+struct atf_manifest_resource {
+	uint32_t file; /* string id: its path in the folder of the manifest, of two parts */
+	uint32_t name; /* string id */
+	bool is_text;
+};
+
+/* Where resources lie in the folder of a process. */
+#define ATF_RESOURCES_NAME "resources"
+
+/* The "kind" of a thread by enum sonde_track_kind. */
+#define ATF_TRACK_KIND_COUNT (SONDE_TRACK_ZONE + 1)
+extern const char *const atf_track_kinds[ATF_TRACK_KIND_COUNT];
+
 struct atf_manifest {
 	bool present;
 	char *path;
@@ -55,22 +70,36 @@ struct atf_manifest {
 	uint64_t time_start_ns, time_end_ns;
 	bool has_clock;
 	uint32_t clock_type;
-	uint32_t pid;	       /* SONDE_NONE: unknown */
-	uint32_t process_name; /* string id */
-	uint32_t symbol_count;
+	uint32_t pid;		   /* SONDE_NONE: unknown */
+	uint32_t process_name;	   /* string id */
+	uint32_t symbol_count;	   /* of functions alone: those of event types do not count */
+	uint32_t event_type_count; /* scopes among them */
 	SONDE_VEC(struct atf_manifest_anchor) anchors;
+	SONDE_VEC(struct atf_manifest_resource) resources;
 	struct atf_extras extras;
+};
+
+/* Where the symbols of a manifest go. */
+struct atf_symbol_maps {
+	struct sonde_key_map *functions;   /* function_id -> function */
+	struct sonde_key_map *event_types; /* function_id -> event type */
+	/*
+	 * (name << 32 | arguments) -> event type, over all processes: one that a process before this
+	 * one has, that is below `first_event_type`, is the same here.
+	 */
+	struct sonde_key_map *known_types;
+	uint32_t first_event_type;
 };
 
 /*
  * Reads the manifest of a folder. One that is missing or damaged is a finding, and what was read
- * before the damage counts. Modules and functions are added for `process`, and `functions` maps
- * each function_id to its function; `threads_only` passes over both, and over clock anchors.
+ * before the damage counts. Modules, functions and event types are added for `process`, and `maps`
+ * lead from each function_id to them; `threads_only` passes over all that, and over clock anchors.
  */
 enum sonde_status atf_manifest_read(struct atf_manifest *manifest, const char *folder,
 				    bool threads_only, uint32_t process,
 				    struct sonde_definitions *definitions,
-				    struct sonde_key_map *functions,
+				    const struct atf_symbol_maps *maps,
 				    struct sonde_diagnostics *diagnostics, struct sonde_error *err);
 void atf_manifest_release(struct atf_manifest *manifest);
 

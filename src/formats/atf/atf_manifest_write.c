@@ -13,7 +13,8 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "formats/atf/atf_layout.h"
+#include "base/map.h"
+#include "formats/atf/atf_arguments.h"
 #include "formats/atf/atf_manifest.h"
 #include "formats/atf/atf_paths.h"
 
@@ -24,6 +25,9 @@ struct manifest {
 	struct atf_manifest_writer *writer;
 	const struct sonde_definitions *definitions;
 	struct sonde_json_writer json;
+	/* of the process at hand */
+	struct sonde_key_map types; /* function_id -> event type */
+	bool has_annotations;	    /* symbols of no module */
 };
 
 uint32_t atf_module_key(const struct sonde_definitions *definitions,
@@ -178,6 +182,8 @@ static void write_thread(struct manifest *manifest, uint32_t id, uint32_t part,
 	sonde_json_member_u64(json, "id", written->slot);
 	sonde_json_member_bool(json, "has_detail", written->parts.items[part].has_detail);
 	write_text(manifest, "name", track->name);
+	if (track->kind != SONDE_TRACK_THREAD && track->kind < ATF_TRACK_KIND_COUNT)
+		sonde_json_member_string(json, "kind", atf_track_kinds[track->kind]);
 	if (track->os_id != UINT64_MAX)
 		sonde_json_member_u64(json, "os_id", track->os_id);
 	if (part == 0) {
@@ -258,10 +264,25 @@ static void write_clock(struct manifest *manifest, const struct sonde_process *p
 		sonde_json_array_end(json);
 }
 
+/* Symbols must have a module: this one stands for those that are of none. */
+static void write_annotations_module(struct manifest *manifest)
+{
+	struct sonde_json_writer *json = &manifest->json;
+
+	sonde_json_object_begin(json);
+	sonde_json_member_u64(json, "module_id", ATF_ANNOTATIONS_MODULE);
+	sonde_json_member_string(json, "path", ATF_ANNOTATIONS_PATH);
+	sonde_json_member_string(json, "base_address", "0x0");
+	sonde_json_member_u64(json, "size", 0);
+	sonde_json_member_string(json, "uuid", "");
+	sonde_json_object_end(json);
+}
+
 static void write_modules(struct manifest *manifest, uint32_t process)
 {
 	struct sonde_json_writer *json = &manifest->json;
 	struct atf_owned modules = owned_by(&manifest->writer->modules, process);
+	bool needed = manifest->has_annotations;
 
 	sonde_json_key(json, "modules");
 	sonde_json_array_begin(json);
@@ -269,10 +290,11 @@ static void write_modules(struct manifest *manifest, uint32_t process)
 		uint32_t id = (uint32_t)modules.items[i].number;
 		const struct sonde_module *module =
 			sonde_definitions_module(manifest->definitions, id);
+		uint32_t key = atf_module_key(manifest->definitions, module);
 
+		needed &= key != ATF_ANNOTATIONS_MODULE;
 		sonde_json_object_begin(json);
-		sonde_json_member_u64(json, "module_id",
-				      atf_module_key(manifest->definitions, module));
+		sonde_json_member_u64(json, "module_id", key);
 		sonde_json_member_string(
 			json, "path",
 			sonde_definitions_string(manifest->definitions, module->path));
@@ -285,6 +307,8 @@ static void write_modules(struct manifest *manifest, uint32_t process)
 		write_attributes(manifest, SONDE_OWNER_MODULE, id);
 		sonde_json_object_end(json);
 	}
+	if (needed)
+		write_annotations_module(manifest);
 	sonde_json_array_end(json);
 }
 
@@ -301,17 +325,87 @@ static enum sonde_status function_key(struct atf_manifest_writer *writer, uint32
 	return SONDE_OK;
 }
 
-/* One symbol for each function that has a name; the others are known by their number alone. */
-static enum sonde_status write_symbols(struct manifest *manifest, uint32_t process,
-				       struct sonde_error *err)
+/* The event types that the manifest of a process lists, by their function_ids. */
+static enum sonde_status find_types(struct manifest *manifest, uint32_t process,
+				    struct sonde_error *err)
+{
+	struct atf_manifest_writer *writer = manifest->writer;
+	uint32_t count = sonde_definitions_event_type_count(manifest->definitions);
+
+	for (uint32_t id = 0; id < count; id++) {
+		uint64_t key = atf_event_type_key(id);
+		enum sonde_status status = SONDE_OK;
+
+		if (writer->event_type_key)
+			status = writer->event_type_key(writer->context, process, id, &key, err);
+		if (status < 0)
+			return status;
+		if (status == SONDE_OK && sonde_key_map_find(&manifest->types, key) == UINT32_MAX &&
+		    !sonde_key_map_add(&manifest->types, key, id))
+			return sonde_fail_nomem(err);
+		manifest->has_annotations |= status == SONDE_OK &&
+					     key >> 32 == ATF_ANNOTATIONS_MODULE;
+	}
+	return SONDE_OK;
+}
+
+/* Whether a function with a name is of no module: it has the function_id of an annotation. */
+static enum sonde_status find_scopes(struct manifest *manifest, uint32_t process,
+				     struct sonde_error *err)
+{
+	struct atf_owned functions = owned_by(&manifest->writer->functions, process);
+	enum sonde_status status = SONDE_OK;
+
+	for (size_t i = 0; i < functions.count && !manifest->has_annotations && !status; i++) {
+		uint32_t id = (uint32_t)functions.items[i].number;
+		const struct sonde_function *function =
+			sonde_definitions_function(manifest->definitions, id);
+		uint64_t key = 0;
+
+		if (function->name)
+			status = function_key(manifest->writer, id, function, &key, err);
+		manifest->has_annotations = key >> 32 == ATF_ANNOTATIONS_MODULE;
+	}
+	return status;
+}
+
+static void begin_symbol(struct manifest *manifest, uint64_t key, uint32_t name)
 {
 	struct sonde_json_writer *json = &manifest->json;
+
+	sonde_json_object_begin(json);
+	sonde_json_key(json, "function_id");
+	sonde_json_hex(json, key, 16);
+	sonde_json_member_u64(json, "module_id", key >> 32);
+	sonde_json_member_u64(json, "symbol_index", (uint32_t)key);
+	write_text(manifest, "name", name);
+}
+
+/* `is_function`: the symbol is that of a function too, as scopes usually are. */
+static void write_event_type(struct manifest *manifest, const struct sonde_event_type *type,
+			     bool is_function)
+{
+	struct sonde_json_writer *json = &manifest->json;
+
+	sonde_json_key(json, "event_type");
+	sonde_json_object_begin_inline(json);
+	sonde_json_member_string(json, "arguments",
+				 sonde_definitions_string(manifest->definitions, type->arguments));
+	sonde_json_member_u64(json, "flags", type->flags);
+	sonde_json_member_bool(json, "scope", type->is_scope);
+	if (is_function != type->is_scope)
+		sonde_json_member_bool(json, "function", is_function);
+	sonde_json_object_end(json);
+}
+
+/* One symbol for each function that has a name; the others are known by their number alone. */
+static enum sonde_status write_functions(struct manifest *manifest, uint32_t process,
+					 struct sonde_key_map *done, struct sonde_error *err)
+{
 	struct atf_owned functions = owned_by(&manifest->writer->functions, process);
 
-	sonde_json_key(json, "symbols");
-	sonde_json_array_begin(json);
 	for (size_t i = 0; i < functions.count; i++) {
-		uint32_t id = (uint32_t)functions.items[i].number;
+		uint32_t id = (uint32_t)functions.items[i].number, type;
 		const struct sonde_function *function =
 			sonde_definitions_function(manifest->definitions, id);
 		enum sonde_status status;
@@ -322,20 +416,93 @@ static enum sonde_status write_symbols(struct manifest *manifest, uint32_t proce
 		status = function_key(manifest->writer, id, function, &key, err);
 		if (status < 0)
 			return status;
-		sonde_json_object_begin(json);
-		sonde_json_key(json, "function_id");
-		sonde_json_hex(json, key, 16);
-		sonde_json_member_u64(json, "module_id", key >> 32);
-		sonde_json_member_u64(json, "symbol_index", (uint32_t)key);
-		write_text(manifest, "name", function->name);
+		begin_symbol(manifest, key, function->name);
 		write_text(manifest, "raw_name", function->raw_name);
 		write_text(manifest, "file", function->file);
 		write_count(manifest, "line", function->line);
+		type = sonde_key_map_find(&manifest->types, key);
+		if (type != UINT32_MAX && sonde_key_map_find(done, type) == UINT32_MAX) {
+			write_event_type(manifest,
+					 sonde_definitions_event_type(manifest->definitions, type),
+					 true);
+			if (!sonde_key_map_add(done, type, 0))
+				return sonde_fail_nomem(err);
+		}
 		write_attributes(manifest, SONDE_OWNER_FUNCTION, id);
+		sonde_json_object_end(&manifest->json);
+	}
+	return SONDE_OK;
+}
+
+/* The event types that are not those of functions. */
+static enum sonde_status write_types(struct manifest *manifest, uint32_t process,
+				     const struct sonde_key_map *done, struct sonde_error *err)
+{
+	struct atf_manifest_writer *writer = manifest->writer;
+	uint32_t count = sonde_definitions_event_type_count(manifest->definitions);
+
+	for (uint32_t id = 0; id < count; id++) {
+		const struct sonde_event_type *type =
+			sonde_definitions_event_type(manifest->definitions, id);
+		uint64_t key = atf_event_type_key(id);
+		enum sonde_status status = SONDE_OK;
+
+		if (writer->event_type_key)
+			status = writer->event_type_key(writer->context, process, id, &key, err);
+		if (status < 0)
+			return status;
+		if (status == SONDE_END || sonde_key_map_find(&manifest->types, key) != id ||
+		    sonde_key_map_find(done, id) != UINT32_MAX)
+			continue;
+		begin_symbol(manifest, key, type->name);
+		write_event_type(manifest, type, false);
+		sonde_json_object_end(&manifest->json);
+	}
+	return SONDE_OK;
+}
+
+static enum sonde_status write_symbols(struct manifest *manifest, uint32_t process,
+				       struct sonde_error *err)
+{
+	struct sonde_key_map done = { NULL };
+	enum sonde_status status;
+
+	sonde_json_key(&manifest->json, "symbols");
+	sonde_json_array_begin(&manifest->json);
+	status = write_functions(manifest, process, &done, err);
+	if (status == SONDE_OK)
+		status = write_types(manifest, process, &done, err);
+	sonde_json_array_end(&manifest->json);
+	sonde_key_map_release(&done);
+	return status;
+}
+
+static void write_resources(struct manifest *manifest, uint32_t process)
+{
+	const struct atf_written_resources *resources = manifest->writer->resources;
+	struct sonde_json_writer *json = &manifest->json;
+	bool open = false;
+
+	for (size_t i = 0; resources && i < resources->count; i++) {
+		const struct atf_written_resource *resource = &resources->items[i];
+		char file[32];
+
+		if (resource->process != process)
+			continue;
+		if (!open) {
+			sonde_json_key(json, "resources");
+			sonde_json_array_begin(json);
+			open = true;
+		}
+		snprintf(file, sizeof(file), ATF_RESOURCES_NAME "/%u", resource->number);
+		sonde_json_object_begin_inline(json);
+		sonde_json_member_string(json, "file", file);
+		sonde_json_member_string(json, "name", resource->name);
+		sonde_json_member_bool(json, "text", resource->is_text);
 		sonde_json_object_end(json);
 	}
-	sonde_json_array_end(json);
-	return SONDE_OK;
+	if (open)
+		sonde_json_array_end(json);
 }
 
 static enum sonde_status write_document(struct manifest *manifest, uint32_t process, uint32_t part,
@@ -344,8 +511,12 @@ static enum sonde_status write_document(struct manifest *manifest, uint32_t proc
 	const struct sonde_process *definition =
 		sonde_definitions_process(manifest->definitions, process);
 	struct sonde_json_writer *json = &manifest->json;
-	enum sonde_status status;
+	enum sonde_status status = find_types(manifest, process, err);
 
+	if (status == SONDE_OK)
+		status = find_scopes(manifest, process, err);
+	if (status < 0)
+		return status;
 	sonde_json_object_begin(json);
 	write_threads(manifest, process, part);
 	write_times(manifest, process);
@@ -355,6 +526,8 @@ static enum sonde_status write_document(struct manifest *manifest, uint32_t proc
 	write_text(manifest, "process_name", definition->name);
 	write_attributes(manifest, SONDE_OWNER_RECORDING, 0);
 	write_attributes(manifest, SONDE_OWNER_PROCESS, process);
+	if (part == 0)
+		write_resources(manifest, process);
 	write_modules(manifest, process);
 	status = write_symbols(manifest, process, err);
 	if (status < 0)
@@ -415,6 +588,7 @@ static enum sonde_status write_manifest(struct atf_manifest_writer *writer, uint
 	if (status == SONDE_OK)
 		status = save(&text, folder, err);
 	number = errno;
+	sonde_key_map_release(&manifest.types);
 	sonde_buffer_release(&text);
 	free(folder);
 	errno = number;

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include <sonde/definitions.h>
+#include <sonde/event.h>
 
 #include "base/sort.h"
 #include "base/vec.h"
@@ -28,6 +28,25 @@ struct atf_written_track {
 	uint64_t synthetic_head, synthetic_tail;
 };
 
+/* A resource that was written, for the manifest of its process. */
+struct atf_written_resource {
+	uint32_t process;
+	uint32_t number; /* its file is resources/N */
+	char *name;
+	bool is_text;
+};
+
+struct atf_written_resources {
+	struct atf_written_resource *items;
+	size_t count, capacity;
+};
+
+/* Writes a resource of a process into its folder, and adds it to the list. In atf_resources.c. */
+enum sonde_status atf_resource_write(struct atf_written_resources *resources, uint32_t process,
+				     const char *folder, const char *name,
+				     const struct sonde_blob *blob, struct sonde_error *err);
+void atf_written_resources_release(struct atf_written_resources *resources);
+
 /* Ids of definitions in the order of what they belong to. */
 struct atf_owned {
 	struct sonde_sort_item *items; /* key: the owner; number: the id */
@@ -44,6 +63,13 @@ struct atf_manifest_writer {
 	/* The function_id of a function; NULL: all functions bring their own. */
 	enum sonde_status (*function_key)(void *context, uint32_t function, uint64_t *key,
 					  struct sonde_error *err);
+	/*
+	 * The function_id of an event type in a process; SONDE_END: it is not used there. NULL: all
+	 * are listed everywhere, with atf_event_type_key().
+	 */
+	enum sonde_status (*event_type_key)(void *context, uint32_t process, uint32_t event_type,
+					    uint64_t *key, struct sonde_error *err);
+	const struct atf_written_resources *resources;		 /* may be NULL */
 	struct atf_owned attributes, tracks, modules, functions; /* private */
 };
 

@@ -279,6 +279,26 @@ enum sonde_status atf_recorder_add_thread(struct atf_recorder *recorder, uint32_
 	return SONDE_OK;
 }
 
+enum sonde_status atf_recorder_add_resource(struct atf_recorder *recorder, uint32_t process,
+					    const char *name, bool is_text, const void *bytes,
+					    size_t size, struct sonde_error *err)
+{
+	struct sonde_blob blob = { .is_text = is_text, .bytes = bytes, .size = size };
+	enum sonde_status status;
+
+	if (recorder->finished)
+		return fail_finished(err);
+	if (process >= recorder->processes.count || !recorder->processes.items[process].folder)
+		return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
+				  "process %u has no thread yet, so no place for a resource",
+				  process);
+	status = atf_resource_write(&recorder->resources, process,
+				    recorder->processes.items[process].folder, name, &blob, err);
+	if (status == SONDE_OK)
+		recorder->bytes += size;
+	return status;
+}
+
 uint32_t atf_recorder_thread_slot(const struct atf_recorder_thread *thread)
 {
 	return thread->written.slot;
@@ -631,6 +651,7 @@ void atf_recorder_free(struct atf_recorder *recorder)
 	for (size_t i = 0; i < recorder->processes.count; i++)
 		free(recorder->processes.items[i].folder);
 	sonde_vec_release(&recorder->processes);
+	atf_written_resources_release(&recorder->resources);
 	for (size_t i = 0; i < DETAIL_BUFFERS; i++)
 		free(recorder->buffers[i].data);
 	recorder_staging_release(&recorder->staging);

@@ -102,6 +102,14 @@ void atf_recorder_detail_put(struct atf_recorder_thread *thread, const uint8_t *
 void atf_recorder_set_synthetic(struct atf_recorder_thread *thread, uint64_t head, uint64_t tail);
 
 /*
+ * A resource of a process that has a thread: it is in its file at once, and in the manifest with the
+ * next define() or finish(). Name and bytes are copied.
+ */
+enum sonde_status atf_recorder_add_resource(struct atf_recorder *recorder, uint32_t process,
+					    const char *name, bool is_text, const void *bytes,
+					    size_t size, struct sonde_error *err);
+
+/*
  * Call it about four times a second: writes what has been waiting for its piece to become full
  * since the call before. So a recorder that is killed loses about the last half second. Tells
  * about threads that failed without having been told.
@@ -130,7 +138,8 @@ enum sonde_status atf_recorder_define(struct atf_recorder *recorder,
 /*
  * Writes footers, headers and manifests. The definitions have the recorder's processes and, as
  * tracks, its threads, both in the order in which they were added, and the functions with their
- * keys. After a failed write (a full disk) the session is finished with what is in the files;
+ * keys. Event types have the function_ids of atf_event_type_key(), and a function with the same one
+ * is that of the scope. After a failed write (a full disk) the session is finished with what is in the files;
  * `lost` gets the number of events that were taken in and are not in the files: their piece could
  * not be written, or they had to make room for footers.
  */

@@ -372,6 +372,7 @@ static enum sonde_status define_manifests(struct atf_recorder *recorder,
 		.context = recorder,
 		.track_count = (uint32_t)recorder->threads.count,
 		.track = manifest_track,
+		.resources = &recorder->resources,
 	};
 	enum sonde_status status = atf_manifest_writer_init(&manifests, err);
 

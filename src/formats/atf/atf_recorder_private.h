@@ -125,6 +125,7 @@ struct atf_recorder {
 	uint64_t bytes;
 	SONDE_VEC(struct recorder_process) processes;
 	SONDE_VEC(struct atf_recorder_thread *) threads;
+	struct atf_written_resources resources;
 	size_t unfinished_count; /* threads */
 	/* files that are open, and where the search for one to close goes on */
 	struct recorder_file **open;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/pool.h"
+#include "formats/atf/atf_annotations.h"
 #include "formats/atf/atf_check.h"
 #include "formats/atf/atf_findings.h"
 #include "formats/atf/atf_session.h"
@@ -129,6 +130,55 @@ static enum sonde_status mend_link(struct recovery *recovery, struct atf_thread 
 	return SONDE_OK;
 }
 
+/* The arguments in a detail; SONDE_END where it has none. */
+static enum sonde_status find_arguments(struct atf_thread *thread, uint64_t number,
+					struct atf_arguments *arguments, struct sonde_error *err)
+{
+	struct atf_segment *segment = atf_thread_detail_segment(thread, number);
+	struct atf_detail_place place = { 0 };
+
+	if (number >= thread->detail_count)
+		return SONDE_END;
+	return atf_segment_arguments(segment, &place, number - segment->first_detail, arguments,
+				     err);
+}
+
+/*
+ * An annotation has its number or value from its detail, so that its link is mended as it is in the
+ * file, and the rest follows from it.
+ */
+static enum sonde_status mend_annotation(struct recovery *recovery, struct atf_thread *thread,
+					 struct sonde_event *event, uint64_t number,
+					 struct sonde_error *err)
+{
+	const struct atf_segment *segment = atf_thread_segment(thread, number);
+	struct atf_index_event record;
+	struct atf_arguments arguments;
+	enum sonde_status status;
+	uint32_t link;
+
+	atf_index_event_decode(&record,
+			       atf_index_at(&segment->index, number - segment->first_event));
+	event->detail = record.detail_seq;
+	if (event->detail != SONDE_NONE)
+		event->detail += (uint32_t)segment->first_detail;
+	status = mend_link(recovery, thread, event, number, err);
+	link = event->detail;
+	if (status == SONDE_OK && link != SONDE_NONE)
+		status = find_arguments(thread, link, &arguments, err);
+	else if (status == SONDE_OK)
+		status = SONDE_END;
+	if (status < 0)
+		return status;
+	atf_annotation_take(event, status == SONDE_OK ? &arguments : NULL);
+	if (status == SONDE_END && event->kind == SONDE_EVENT_COUNTER && link != SONDE_NONE) {
+		/* a detail of another type, for which a counter has no room */
+		recovery->carried[link / 8] &= (uint8_t) ~(1u << link % 8);
+		recovery->result->details_kept--;
+	}
+	return SONDE_OK;
+}
+
 static enum sonde_status recover_batch(struct recovery *recovery, struct atf_thread *thread,
 				       uint32_t track, struct sonde_batch *batch,
 				       struct sonde_error *err)
@@ -145,9 +195,15 @@ static enum sonde_status recover_batch(struct recovery *recovery, struct atf_thr
 		recovery->events_capacity = batch->count;
 	}
 	memcpy(recovery->events, batch->events, batch->count * sizeof(*batch->events));
-	for (size_t i = 0; i < batch->count && status == SONDE_OK; i++)
-		status = mend_link(recovery, thread, &recovery->events[i], batch->first_index + i,
-				   err);
+	for (size_t i = 0; i < batch->count && status == SONDE_OK; i++) {
+		struct sonde_event *event = &recovery->events[i];
+
+		if (atf_kind_is_annotation(event->kind))
+			status = mend_annotation(recovery, thread, event, batch->first_index + i,
+						 err);
+		else
+			status = mend_link(recovery, thread, event, batch->first_index + i, err);
+	}
 	if (status < 0)
 		return status;
 	batch->events = recovery->events;
@@ -160,6 +216,7 @@ static enum sonde_status recover_batch(struct recovery *recovery, struct atf_thr
 static enum sonde_status recover_unlinked(struct recovery *recovery, struct atf_thread *thread,
 					  uint32_t track, struct sonde_error *err)
 {
+	struct atf_arguments arguments = { 0 };
 	enum sonde_status status = SONDE_OK;
 	struct sonde_detail detail;
 
@@ -169,8 +226,11 @@ static enum sonde_status recover_unlinked(struct recovery *recovery, struct atf_
 		status = sonde_cursor_detail(recovery->cursor, number, &detail, err);
 		if (status == SONDE_CORRUPT || status == SONDE_ARGUMENT)
 			return SONDE_OK; /* nothing behind a damaged record can be found */
+		if (status == SONDE_OK && detail.kind == SONDE_DETAIL_ARGUMENTS)
+			status = find_arguments(thread, number, &arguments, err);
 		if (status == SONDE_OK)
-			status = atf_writer_add_unlinked(recovery->sink, track, &detail, err);
+			status = atf_writer_add_unlinked(recovery->sink, track, &detail,
+							 arguments.extra, err);
 		recovery->result->details_unlinked++;
 		recovery->result->details_kept++;
 	}
@@ -254,6 +314,26 @@ static void end_naming(struct recovery *recovery)
 	free(recovery->namings);
 }
 
+/* A resource that cannot be read is left out, and said so. */
+static enum sonde_status recover_resource(struct recovery *recovery, uint32_t number,
+					  struct sonde_error *err)
+{
+	const struct atf_resource *resource = &recovery->session->resources.items[number];
+	struct sonde_error reason;
+	struct sonde_blob blob;
+	enum sonde_status status =
+		sonde_recording_blob(recovery->recording, number, &blob, &reason);
+
+	if (status == SONDE_NOMEM)
+		return sonde_fail_nomem(err);
+	if (status < 0) {
+		ATF_FIND(recovery->diagnostics, RESOURCE_MISSING, resource->path, SONDE_NO_OFFSET,
+			 "a readable file\t%s", reason.message);
+		return SONDE_OK;
+	}
+	return recovery->sink->ops->blob(recovery->sink, &blob, err);
+}
+
 /* Everything, through the writer. */
 static enum sonde_status recover_session(struct recovery *recovery, struct sonde_error *err)
 {
@@ -267,6 +347,8 @@ static enum sonde_status recover_session(struct recovery *recovery, struct sonde
 		recovery->result->manifests_made +=
 			!session->processes.items[i]->parts.items[0].manifest.present;
 	status = sink->ops->begin(sink, recovery->recording->definitions, err);
+	for (uint32_t i = 0; i < recovery->recording->blob_count && status == SONDE_OK; i++)
+		status = recover_resource(recovery, i, err);
 	for (uint32_t i = 0; i < session->threads.count && status == SONDE_OK; i++)
 		status = recover_thread(recovery, i, err);
 	return status < 0 ? status : sink->ops->finish(sink, err);

@@ -337,17 +337,25 @@ static enum sonde_status add_part(struct opener *opener, struct atf_process *pro
 				  struct sonde_diagnostics *diagnostics, struct sonde_error *err)
 {
 	struct atf_part *part = sonde_vec_push(&process->parts);
-	/* every part repeats what the first one says of modules and functions */
-	bool repeated = part > process->parts.items &&
-			process->parts.items[0].manifest.symbol_count > 0;
+	struct atf_symbol_maps maps = {
+		.functions = &process->functions,
+		.event_types = &process->event_types,
+		.known_types = &opener->session->known_types,
+		.first_event_type = process->first_event_type,
+	};
+	const struct atf_manifest *first;
+	bool repeated;
 
 	if (!part) {
 		free(folder);
 		return sonde_fail_nomem(err);
 	}
+	/* every part repeats what the first one says of modules and functions */
+	first = &process->parts.items[0].manifest;
+	repeated = process->parts.count > 1 && (first->symbol_count || first->event_type_count);
 	*part = (struct atf_part){ .folder = folder };
 	return atf_manifest_read(&part->manifest, folder, repeated, process->id,
-				 opener->definitions, &process->functions, diagnostics, err);
+				 opener->definitions, &maps, diagnostics, err);
 }
 
 static struct atf_process *new_process(struct opener *opener)
@@ -364,6 +372,7 @@ static struct atf_process *new_process(struct opener *opener)
 	}
 	pthread_mutex_init(&process->lock, NULL);
 	process->id = sonde_definitions_process_count(opener->definitions);
+	process->first_event_type = sonde_definitions_event_type_count(opener->definitions);
 	return process;
 }
 
@@ -461,7 +470,7 @@ static enum sonde_status define_track(struct opener *opener, struct atf_thread *
 	struct sonde_track track = {
 		.process = thread->process->id,
 		.slot = thread->slot,
-		.kind = SONDE_TRACK_THREAD,
+		.kind = entry ? entry->kind : SONDE_TRACK_THREAD,
 		.os_id = entry ? entry->os_id : UINT64_MAX,
 		.name = entry ? entry->name : 0,
 		.dropped_events = entry ? entry->dropped_events : 0,
@@ -522,6 +531,8 @@ static enum sonde_status open_process(struct opener *opener, char *folder, struc
 		return sonde_fail_nomem(err);
 	}
 	status = open_part(opener, process, first_thread, folder, err);
+	if (status == SONDE_OK)
+		status = atf_resources_open(opener->recording, &process->parts.items[0], err);
 	for (unsigned int number = 2; status == SONDE_OK; number++) {
 		char name[32], *part;
 
@@ -651,6 +662,7 @@ static void process_free(struct atf_process *process)
 	}
 	sonde_vec_release(&process->parts);
 	sonde_key_map_release(&process->functions);
+	sonde_key_map_release(&process->event_types);
 	pthread_mutex_destroy(&process->lock);
 	free(process);
 }
@@ -670,11 +682,14 @@ static void atf_close(struct sonde_recording *recording)
 	for (size_t i = 0; i < session->processes.count; i++)
 		process_free(session->processes.items[i]);
 	sonde_vec_release(&session->processes);
+	sonde_key_map_release(&session->known_types);
+	atf_resources_release(session);
 	free(session);
 }
 
 static const struct sonde_recording_ops atf_recording_ops = {
 	.cursor_open = atf_cursor_open,
+	.blob = atf_resource_read,
 	.close = atf_close,
 };
 
@@ -719,6 +734,7 @@ static enum sonde_status open_session(struct sonde_recording *recording, bool sa
 	if (!session)
 		return sonde_fail_nomem(err);
 	session->salvages = salvages;
+	pthread_mutex_init(&session->resource_lock, NULL);
 	recording->data = session;
 	recording->ops = &atf_recording_ops;
 	while (length > 1 && recording->path[length - 1] == '/')

@@ -55,15 +55,29 @@ struct atf_naming {
 struct atf_process {
 	uint32_t id;
 	SONDE_VEC(struct atf_part) parts;
-	struct sonde_key_map functions; /* function_id -> function id; shared by the cursors */
-	pthread_mutex_t lock;		/* over adding to it */
-	struct atf_naming *naming;	/* of functions without a name; NULL: none */
+	/* function_id -> function, and -> event type; shared by the cursors */
+	struct sonde_key_map functions, event_types;
+	pthread_mutex_t lock;	   /* over adding to them */
+	struct atf_naming *naming; /* of functions without a name; NULL: none */
+	uint32_t first_event_type; /* event types below are of processes before this one */
+};
+
+/* A resource; its file is mapped when it is asked for. */
+struct atf_resource {
+	char *path;
+	uint32_t name; /* string id */
+	bool is_text;
+	bool mapped;
+	struct sonde_mapped_file file;
 };
 
 struct atf_session {
 	bool salvages; /* see atf_detail_open() */
 	SONDE_VEC(struct atf_process *) processes;
 	SONDE_VEC(struct atf_thread) threads;
+	struct sonde_key_map known_types;	  /* see struct atf_symbol_maps */
+	SONDE_VEC(struct atf_resource) resources; /* the blobs of the recording */
+	pthread_mutex_t resource_lock;		  /* over mapping them */
 };
 
 /* How sure it is that a path is an ATF session, part of one, or a damaged one. */
@@ -84,8 +98,18 @@ enum sonde_status atf_process_function(struct atf_process *process,
 enum sonde_status atf_cursor_open(struct sonde_recording *recording, uint32_t track,
 				  struct sonde_cursor **cursor, struct sonde_error *err);
 
+/* The resources that a manifest lists, those that have a file; `blob` of the format; the end. */
+enum sonde_status atf_resources_open(struct sonde_recording *recording, const struct atf_part *part,
+				     struct sonde_error *err);
+enum sonde_status atf_resource_read(struct sonde_recording *recording, uint32_t number,
+				    struct sonde_blob *blob, struct sonde_error *err);
+void atf_resources_release(struct atf_session *session);
+
 /* The segment that holds event `number` of a thread; the last one for a number past the end. */
 struct atf_segment *atf_thread_segment(struct atf_thread *thread, uint64_t number);
+
+/* The same for a detail. */
+struct atf_segment *atf_thread_detail_segment(struct atf_thread *thread, uint64_t number);
 
 /* The time of an event that there is. */
 uint64_t atf_thread_time(struct atf_thread *thread, uint64_t number);

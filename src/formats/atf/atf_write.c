@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "formats/atf/atf_annotations.h"
 #include "formats/atf/atf_frame.h"
 #include "formats/atf/atf_manifest.h"
 #include "formats/atf/atf_paths.h"
@@ -39,9 +40,13 @@ static uint64_t invent_key(struct atf_writer *writer, const struct sonde_functio
 {
 	const struct sonde_module *module =
 		sonde_definitions_module(writer->definitions, function->module);
-	uint64_t high = module ? (uint64_t)atf_module_key(writer->definitions, module) << 32 : 0;
+	uint64_t high = module ? atf_module_key(writer->definitions, module) : 0;
 	uint64_t index = sonde_table_count(&writer->keys) + 1;
 
+	/* where there are annotations, functions of no module are scopes */
+	if (!module && sonde_definitions_event_type_count(writer->definitions))
+		high = ATF_ANNOTATIONS_MODULE;
+	high <<= 32;
 	while (sonde_key_map_find(&writer->used_keys, high | index) != UINT32_MAX)
 		index++;
 	return high | index;
@@ -205,6 +210,8 @@ static enum sonde_status atf_writer_begin(struct sonde_sink *sink,
 		status = note_used_keys(writer, functions, err);
 	if (status == SONDE_OK && functions)
 		status = extend_keys(writer, functions - 1, err);
+	if (status == SONDE_OK)
+		status = atf_writer_begin_types(writer, err);
 	return status;
 }
 
@@ -326,40 +333,73 @@ static enum sonde_status encode_payload(struct atf_writer *writer,
 	return status;
 }
 
-/* Writes one detail record with a link back to `index_seq`. */
-static enum sonde_status write_detail(struct atf_writer *writer, struct atf_track_writer *track,
-				      const struct sonde_detail *detail, uint32_t index_seq,
-				      struct sonde_error *err)
+/* Everything of a record before its stack bytes, arguments or payload; gives its size. */
+static enum sonde_status encode_detail(struct atf_writer *writer, struct atf_track_writer *track,
+				       const struct sonde_detail *detail, uint64_t extra,
+				       uint32_t index_seq, uint8_t *bytes, size_t *fixed,
+				       struct sonde_error *err)
 {
-	uint8_t bytes[ATF_DETAIL_RECORD_SIZE + ATF_PAYLOAD_SIZE];
 	bool registers = detail->kind == SONDE_DETAIL_REGISTERS;
-	size_t fixed = ATF_DETAIL_RECORD_SIZE + (registers ? ATF_PAYLOAD_SIZE : 0);
-	size_t stack_size = registers ? detail->stack_size : 0;
 	struct atf_detail_record record = {
-		.total_length = (uint32_t)(fixed + stack_size + detail->size),
 		.event_type = detail->type,
 		.flags = detail->flags,
 		.index_seq = index_seq,
 		.thread_id = track->written.slot,
 		.timestamp = detail->time_ns,
 	};
+	enum sonde_status status = SONDE_OK;
+	uint64_t key;
+
+	if (detail->kind == SONDE_DETAIL_ARGUMENTS) {
+		*fixed = ATF_ARGUMENTS_HEAD_SIZE;
+		if (detail->type != ATF_DETAIL_TYPE_ARGUMENTS)
+			record.flags = 0; /* of another format */
+		status = atf_writer_type_key(writer, track->written.process, detail->event_type,
+					     &key, err);
+		if (status == SONDE_OK)
+			atf_arguments_encode_head(bytes, &record, key, extra, detail->size);
+		return status;
+	}
+	*fixed = ATF_DETAIL_RECORD_SIZE + (registers ? ATF_PAYLOAD_SIZE : 0);
+	record.total_length =
+		(uint32_t)(*fixed + (registers ? detail->stack_size : 0) + detail->size);
+	atf_detail_record_encode(&record, bytes);
+	if (registers)
+		status = encode_payload(writer, detail, bytes + ATF_DETAIL_RECORD_SIZE, err);
+	return status;
+}
+
+/* Writes one detail record with a link back to `index_seq`; `extra` goes beside arguments. */
+static enum sonde_status write_detail(struct atf_writer *writer, struct atf_track_writer *track,
+				      const struct sonde_detail *detail, uint64_t extra,
+				      uint32_t index_seq, struct sonde_error *err)
+{
+	uint8_t bytes[ATF_DETAIL_RECORD_SIZE + ATF_PAYLOAD_SIZE];
+	size_t stack_size = detail->kind == SONDE_DETAIL_REGISTERS ? detail->stack_size : 0;
 	struct atf_part_writer *part = track->open;
 	enum sonde_status status = SONDE_OK;
+	size_t fixed = 0;
 
 	if (!part->frame.has_detail)
 		status = begin_detail(track, err);
-	if (status == SONDE_OK && registers)
-		status = encode_payload(writer, detail, bytes + ATF_DETAIL_RECORD_SIZE, err);
+	if (status == SONDE_OK)
+		status = encode_detail(writer, track, detail, extra, index_seq, bytes, &fixed, err);
 	if (status < 0)
 		return status;
 	atf_frame_count_details(&part->frame, 1, detail->time_ns, detail->time_ns);
-	atf_detail_record_encode(&record, bytes);
 	status = write_detail_bytes(part, bytes, fixed, err);
 	if (status == SONDE_OK && stack_size)
 		status = write_detail_bytes(part, detail->stack, stack_size, err);
 	if (status == SONDE_OK && detail->size)
 		status = write_detail_bytes(part, detail->bytes, detail->size, err);
 	return status;
+}
+
+enum sonde_status atf_writer_lose_detail(struct atf_writer *writer, struct sonde_error *err)
+{
+	return sonde_loss_add(writer->loss, "details",
+			      "the source links to details it does not have, or that are damaged",
+			      1, err);
 }
 
 /*
@@ -372,39 +412,49 @@ static enum sonde_status carry_detail(struct atf_writer *writer, struct atf_trac
 				      uint32_t *detail_seq, struct sonde_error *err)
 {
 	struct atf_frame *frame = &track->open->frame;
+	bool annotation = atf_kind_is_annotation(event->kind);
 	struct sonde_detail detail;
-	enum sonde_status status = sonde_batch_detail(batch, event, &detail, err);
+	enum sonde_status status;
 
 	*detail_seq = ATF_NO_LINK;
+	if (annotation)
+		status = atf_writer_annotation(writer, batch, event, &detail, err);
+	else
+		status = sonde_batch_detail(batch, event, &detail, err);
 	if (status == SONDE_END)
 		return SONDE_OK;
 	if (status == SONDE_CORRUPT || status == SONDE_TRUNCATED || status == SONDE_ARGUMENT)
-		return sonde_loss_add(
-			writer->loss, "details",
-			"the source links to details it does not have, or that are damaged", 1,
-			err);
+		return atf_writer_lose_detail(writer, err);
 	if (status < 0)
 		return status;
 	*detail_seq = (uint32_t)frame->detail_footer.event_count;
 	atf_frame_link(frame, index_seq, index_seq);
-	return write_detail(writer, track, &detail, index_seq, err);
+	return write_detail(writer, track, &detail, annotation ? atf_annotation_extra(event) : 0,
+			    index_seq, err);
 }
+
+/* The kinds that both know have the same numbers. */
+_Static_assert((int)SONDE_EVENT_CALL == ATF_KIND_CALL &&
+		       (int)SONDE_EVENT_EXCEPTION == ATF_KIND_EXCEPTION &&
+		       (unsigned int)SONDE_EVENT_INSTANT == ATF_KIND_INSTANT &&
+		       (unsigned int)SONDE_EVENT_RANGE_END == ATF_KIND_RANGE_END,
+	       "kinds are written as they are");
 
 /* The number an event's kind has in the file; 0 where it has none. */
 static uint32_t file_kind(const struct sonde_event *event)
 {
-	switch (event->kind) {
-	case SONDE_EVENT_CALL:
-		return ATF_KIND_CALL;
-	case SONDE_EVENT_RETURN:
-		return ATF_KIND_RETURN;
-	case SONDE_EVENT_EXCEPTION:
-		return ATF_KIND_EXCEPTION;
-	case SONDE_EVENT_OTHER:
-		return event->extra;
-	default:
-		return 0;
-	}
+	if (event->kind != SONDE_EVENT_OTHER)
+		return event->kind;
+	return event->extra > ATF_KIND_RANGE_END ? event->extra : 0;
+}
+
+static enum sonde_status event_key(struct atf_writer *writer, const struct atf_track_writer *track,
+				   const struct sonde_event *event, uint64_t *key,
+				   struct sonde_error *err)
+{
+	if (sonde_event_has_function(event))
+		return atf_writer_function_key(writer, event->function, key, err);
+	return atf_writer_type_key(writer, track->written.process, event->function, key, err);
 }
 
 /*
@@ -458,10 +508,10 @@ static enum sonde_status encode_event(struct atf_writer *writer, struct atf_trac
 		.call_depth = event->depth,
 		.detail_seq = ATF_NO_LINK,
 	};
-	enum sonde_status status =
-		atf_writer_function_key(writer, event->function, &record.function_id, err);
+	enum sonde_status status = event_key(writer, track, event, &record.function_id, err);
 
-	if (status == SONDE_OK && event->detail != SONDE_NONE)
+	if (status == SONDE_OK &&
+	    (event->detail != SONDE_NONE || event->kind > SONDE_EVENT_EXCEPTION))
 		status = carry_detail(writer, track, batch, event,
 				      (uint32_t)frame->footer.event_count, &record.detail_seq, err);
 	if (status < 0)
@@ -513,8 +563,7 @@ static enum sonde_status lose_event(struct atf_writer *writer, const struct sond
 	char what[64];
 
 	snprintf(what, sizeof(what), "events of kind %s", sonde_event_kind_name(event->kind));
-	return sonde_loss_add(writer->loss, what,
-			      "an ATF index holds calls, returns and exceptions only", 1, err);
+	return sonde_loss_add(writer->loss, what, "an ATF index has no number for it", 1, err);
 }
 
 /* Encodes and writes as many events from `start` on as fit one chunk and the present part. */
@@ -529,7 +578,7 @@ static enum sonde_status write_chunk(struct atf_writer *writer, struct atf_track
 	for (; *start < batch->count && used < sizeof(chunk); (*start)++) {
 		const struct sonde_event *event = &batch->events[*start];
 
-		if (event->kind > SONDE_EVENT_EXCEPTION) {
+		if (event->kind >= SONDE_EVENT_KIND_COUNT) {
 			status = lose_event(writer, event, err);
 		} else {
 			if (track->open->frame.footer.event_count >= writer->events_per_file)
@@ -562,7 +611,7 @@ static enum sonde_status atf_writer_events(struct sonde_sink *sink, uint32_t tra
 }
 
 enum sonde_status atf_writer_add_unlinked(struct sonde_sink *sink, uint32_t track_id,
-					  const struct sonde_detail *detail,
+					  const struct sonde_detail *detail, uint64_t extra,
 					  struct sonde_error *err)
 {
 	struct atf_writer *writer = atf_writer_of(sink);
@@ -573,7 +622,7 @@ enum sonde_status atf_writer_add_unlinked(struct sonde_sink *sink, uint32_t trac
 		status = begin_part(writer, track, err);
 	if (status < 0)
 		return status;
-	return write_detail(writer, track, detail, ATF_NO_LINK, err);
+	return write_detail(writer, track, detail, extra, ATF_NO_LINK, err);
 }
 
 /* A track without events is written too, so that it is there again on reading. */
@@ -613,6 +662,8 @@ static enum sonde_status atf_writer_finish(struct sonde_sink *sink, struct sonde
 		.track_count = (uint32_t)writer->track_count,
 		.track = manifest_track,
 		.function_key = manifest_key,
+		.event_type_key = atf_writer_listed_type,
+		.resources = &writer->resources,
 	};
 	enum sonde_status status = atf_manifest_writer_init(&manifests, err);
 
@@ -634,6 +685,7 @@ static void atf_writer_free(struct sonde_sink *sink)
 	for (size_t i = 0; writer->folders && i < writer->process_count; i++)
 		free(writer->folders[i]);
 	free(writer->folders);
+	atf_writer_release_annotations(writer);
 	sonde_table_release(&writer->keys);
 	sonde_key_map_release(&writer->used_keys);
 	sonde_staged_release(&writer->staged);
@@ -642,9 +694,10 @@ static void atf_writer_free(struct sonde_sink *sink)
 }
 
 static const struct sonde_sink_ops atf_writer_ops = {
-	.lanes = SONDE_LANE_EVENTS | SONDE_LANE_DETAILS,
+	.lanes = SONDE_LANE_EVENTS | SONDE_LANE_DETAILS | SONDE_LANE_BLOBS,
 	.parallel_tracks = true,
 	.begin = atf_writer_begin,
+	.blob = atf_writer_blob,
 	.events = atf_writer_events,
 	.track_end = atf_writer_track_end,
 	.finish = atf_writer_finish,
@@ -665,6 +718,7 @@ enum sonde_status atf_create_limited(const char *path, const struct sonde_create
 	writer->events_per_file = events_per_file;
 	pthread_mutex_init(&writer->lock, NULL);
 	sonde_table_init(&writer->keys, sizeof(uint64_t));
+	sonde_table_init(&writer->type_keys, sizeof(uint64_t));
 	status = sonde_staged_begin(&writer->staged, path, true, options->replace, err);
 	if (status < 0) {
 		atf_writer_free(&writer->base);

@@ -20,6 +20,7 @@ const struct sonde_format sonde_format_cff = {
 		.name = "cff",
 		.title = "wtf-trace (Chunked File Format), binary",
 		.shape = "file",
+		.suffix = ".wtf-trace",
 		.lanes_read = LANES,
 		.lanes_written = LANES,
 		.can_check = true,
@@ -33,16 +34,17 @@ const struct sonde_format sonde_format_cff = {
 	.recover = cff_recover,
 };
 
+/* Findings are listed once, with the binary form. */
 const struct sonde_format sonde_format_cff_json = {
 	.info = {
 		.name = "cff-json",
 		.title = "wtf-trace (Chunked File Format), JSON",
 		.shape = "file",
+		.suffix = ".wtf-json",
 		.lanes_read = LANES,
 		.lanes_written = LANES,
 		.can_check = true,
 		.can_recover = true,
-		.findings = cff_finding_list,
 		.styles = json_styles,
 	},
 	.probe = cff_json_probe,
@@ -60,7 +62,6 @@ const struct sonde_format sonde_format_wtf_calls = {
 		.lanes_read = LANES,
 		.can_check = true,
 		.can_recover = true,
-		.findings = cff_finding_list,
 	},
 	.probe = cff_calls_probe,
 	.open = cff_open,

@@ -63,7 +63,7 @@ static enum sonde_status take_span(struct calls *calls, struct cff_span *span,
 	return status;
 }
 
-/* Attributes are named by texts or by objects with a name; all that matters is how many there are. */
+/* Attributes are named by texts or by objects with a name; what matters is how many there are. */
 static void add_attribute(struct calls *calls, const char *name, size_t length)
 {
 	bool is_good = name && length && length < 64 && !(name[0] >= '0' && name[0] <= '9');
@@ -288,9 +288,8 @@ static enum sonde_status make_header(struct calls *calls, struct sonde_error *er
 
 	sonde_buffer_put_text(&header, "{\"type\":\"file_header\",\"flags\":[\"times_as_count\"],"
 				       "\"timebase\":0");
-	if (header.failed)
-		return sonde_fail_nomem(err);
-	put_span(calls, &header, "contextInfo", calls->context);
+	if (!header.failed)
+		put_span(calls, &header, "contextInfo", calls->context);
 	sonde_buffer_put_text(&header, ",\"metadata\":{\"calls\":{");
 	if (!header.failed)
 		put_span(calls, &header, "metadata", calls->metadata);

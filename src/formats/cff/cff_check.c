@@ -7,33 +7,18 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "base/json.h"
 #include "base/pool.h"
+#include "formats/cff/cff_any.h"
 #include "formats/cff/cff_findings.h"
+#include "formats/cff/cff_index.h"
 #include "formats/cff/cff_read.h"
-
-enum { UNKNOWN_TEXT, JSON_TEXT, OTHER_TEXT };
 
 struct check {
 	struct cff_visitor visitor; /* first */
 	struct sonde_meter meter;
 	uint32_t chunk;
-	SONDE_VEC(uint8_t) any_texts; /* what texts of the chunk are, as values of type any */
+	struct cff_any_texts any_texts;
 };
-
-bool cff_text_is_json(const char *text, size_t length)
-{
-	struct sonde_json_reader json;
-	enum sonde_status status;
-
-	sonde_json_reader_init(&json, text, length, NULL, NULL);
-	do {
-		status = sonde_json_next(&json, NULL);
-	} while (status == SONDE_OK && json.token != SONDE_JSON_END);
-	sonde_json_reader_release(&json);
-	/* deeper than our reader goes is JSON all the same */
-	return status == SONDE_OK || status == SONDE_LIMIT;
-}
 
 static enum sonde_status check_chunk(struct cff_visitor *visitor, struct cff_scan *scan,
 				     uint32_t chunk, struct sonde_error *err)
@@ -41,33 +26,8 @@ static enum sonde_status check_chunk(struct cff_visitor *visitor, struct cff_sca
 	struct check *check = (struct check *)visitor;
 
 	check->chunk = chunk;
-	check->any_texts.count = 0;
+	check->any_texts.known.count = 0;
 	return sonde_meter_add(&check->meter, scan->image->chunks.items[chunk].length, err);
-}
-
-/* Whether a text is JSON, found out once for each of a chunk. */
-static enum sonde_status look_at_any(struct check *check, struct cff_scan *scan, uint32_t ordinal,
-				     bool *is_json, struct sonde_error *err)
-{
-	const char *text;
-	size_t length;
-	enum sonde_status status = cff_strings_get(&scan->strings, ordinal, &text, &length, err);
-
-	*is_json = !text;
-	if (status < 0 || !text || !length)
-		return status;
-	while (check->any_texts.count < scan->strings.starts.count) {
-		uint8_t *known = sonde_vec_push(&check->any_texts);
-
-		if (!known)
-			return sonde_fail_nomem(err);
-		*known = UNKNOWN_TEXT;
-	}
-	if (check->any_texts.items[ordinal] == UNKNOWN_TEXT)
-		check->any_texts.items[ordinal] = cff_text_is_json(text, length) ? JSON_TEXT :
-										   OTHER_TEXT;
-	*is_json = check->any_texts.items[ordinal] == JSON_TEXT;
-	return SONDE_OK;
 }
 
 static enum sonde_status check_text(struct check *check, struct cff_scan *scan,
@@ -81,7 +41,7 @@ static enum sonde_status check_text(struct check *check, struct cff_scan *scan,
 	size_t length;
 
 	if (spec->type == SONDE_ARGUMENT_ANY)
-		status = look_at_any(check, scan, ordinal, &is_json, err);
+		status = cff_any_is_json(&check->any_texts, &scan->strings, ordinal, &is_json, err);
 	else
 		status = cff_strings_get(&scan->strings, ordinal, &text, &length, err);
 	if (status < 0)
@@ -135,6 +95,8 @@ static enum sonde_status check_file(struct check *check, const char *path,
 		file.scan.is_check = true;
 		file.scan.visitor = &check->visitor;
 		status = cff_recording_scan(&file, definitions, diagnostics, err);
+		if (status == SONDE_OK)
+			cff_index_verify(&file.scan);
 	}
 	cff_recording_release(&file);
 	sonde_definitions_free(definitions);
@@ -152,7 +114,7 @@ enum sonde_status cff_check(const char *path, const struct sonde_check_options *
 	enum sonde_status status;
 
 	status = check_file(&check, path, diagnostics, err);
-	sonde_vec_release(&check.any_texts);
+	sonde_vec_release(&check.any_texts.known);
 	if (status < 0 && status != SONDE_NOMEM && status != SONDE_IO &&
 	    status != SONDE_CANCELLED && sonde_diagnostics_count(diagnostics, SONDE_ERROR) > errors)
 		return SONDE_OK; /* refused as a whole, and the findings say why */

@@ -83,16 +83,18 @@ static void reader_release(struct reader *reader)
 static void load_piece(struct reader *reader, const struct cff_piece *piece)
 {
 	const struct cff_buffer *buffer = &reader->scan->buffers.items[piece->chunk];
+	/* an index may name a chunk that has no events */
+	const uint8_t *data = buffer->data ? buffer->data : (const uint8_t *)"";
 
 	reader->piece = piece;
 	reader->buffer = buffer;
 	reader->index = piece->first;
-	reader->at = buffer->data + piece->begin;
-	reader->end = buffer->data + piece->end;
+	reader->at = data + piece->begin;
+	reader->end = data + piece->end;
 	reader->ordinal = piece->ordinal;
 	reader->sequence = piece->sequence;
 	reader->last_us = piece->last_us;
-	reader->is_mine = !reader->scan->is_indexed;
+	reader->is_mine = true; /* with an index too: then a chunk has one zone only */
 	reader->is_marked = false;
 	reader->marker = (struct cff_marker){ 0 };
 	reader->stack.node = piece->stack;
@@ -188,6 +190,8 @@ static enum sonde_status take_special(struct reader *reader, const struct cff_pl
 
 	if (plan->step == CFF_STEP_CALL_NAMED)
 		status = named_function(reader, plan, reader->at, &function, err);
+	else if (plan->step == CFF_STEP_CALL_NUMBERED)
+		function = cff_walk_numbered(reader->scan, plan, reader->at);
 	if (status < 0)
 		return status;
 	if (reader->is_marked) {
@@ -216,7 +220,9 @@ static enum sonde_status take_event(struct reader *reader, const struct cff_plan
 	event->track = reader->track;
 	event->flags = 0;
 	event->reserved = 0;
-	if (__builtin_expect(plan->step == CFF_STEP_CALL_NAMED || reader->is_marked, 0))
+	if (__builtin_expect(plan->step == CFF_STEP_CALL_NAMED ||
+				     plan->step == CFF_STEP_CALL_NUMBERED || reader->is_marked,
+			     0))
 		status = take_special(reader, plan, event, &has_detail, err);
 	else if (!cff_walk_event(reader->scan, &reader->stack, plan, plan->function, reader->at,
 				 event))

@@ -162,7 +162,10 @@ static void plan_user(const struct cff_scan *scan, struct cff_plan *plan)
 	const struct cff_type *type = plan->type;
 
 	if (type->class == CFF_CLASS_SCOPE) {
-		plan->step = CFF_STEP_CALL;
+		bool is_numbered = scan->ours && !strcmp(type->name, CFF_NUMBERED_CALL) &&
+				   has_shape(type, "nt");
+
+		plan->step = is_numbered ? CFF_STEP_CALL_NUMBERED : CFF_STEP_CALL;
 		plan->kind = SONDE_EVENT_CALL;
 	} else if (is_counter(type)) {
 		plan->step = CFF_STEP_COUNTER;
@@ -208,7 +211,7 @@ static enum sonde_status name_plan(struct cff_scan *scan, struct cff_plan *plan,
 			      &plan->event_type);
 	if (plan->event_type == SONDE_NONE)
 		status = add_event_type(scan, type, &plan->event_type, err);
-	if (plan->step == CFF_STEP_CALL || plan->step == CFF_STEP_CALL_NAMED) {
+	if (plan->kind == SONDE_EVENT_CALL) {
 		if (status == SONDE_OK && function == SONDE_NONE)
 			status = cff_scan_add_function(scan, type->name, strlen(type->name),
 						       &function, err);
@@ -244,7 +247,7 @@ static enum sonde_status add_plan(struct cff_scan *scan, const struct cff_type *
 	else
 		plan_user(scan, plan);
 	plan->has_detail = plan->step < CFF_STEP_DEFINE && plan->step != CFF_STEP_COUNTER &&
-			   type->field_count;
+			   plan->step != CFF_STEP_CALL_NUMBERED && type->field_count;
 	return name_plan(scan, plan, err);
 }
 

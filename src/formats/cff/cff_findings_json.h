@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The findings of what makes an image out of JSON, legacy and wtf-calls files; see cff_findings.h. */
+/* Findings of what makes an image out of JSON, legacy and wtf-calls files; see cff_findings.h. */
 #ifndef SONDE_CFF_FINDINGS_JSON_H
 #define SONDE_CFF_FINDINGS_JSON_H
 

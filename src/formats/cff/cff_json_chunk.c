@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chunks and parts of JSON. Long texts are not copied: a part remembers where in the mapped document
- * its contents are, and they are decoded when its chunk is written. Events as JSON are in
+ * Chunks and parts of JSON. Long texts are not copied: a part remembers where in the mapped
+ * document its contents are, and they are decoded when its chunk is written. Events as JSON are in
  * cff_json_events.c.
  */
 #include "formats/cff/cff_json_chunk.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One event as JSON. Every value is written so that it is read back to the same bits; where no plain
- * value is, the slots themselves are written.
+ * One event as JSON. Every value is written so that it is read back to the same bits; where no
+ * plain value is, the slots themselves are written.
  */
 #include <math.h>
 #include <stdio.h>
@@ -99,7 +99,9 @@ static bool put_item(struct sonde_buffer *out, enum sonde_argument_type type, ui
 
 	if (type == SONDE_ARGUMENT_FLOAT32)
 		return put_float(out, bits);
-	if (is_character(type) && is_plain(bits))
+	if (type == SONDE_ARGUMENT_BOOL)
+		sonde_buffer_put_text(out, bits ? "true" : "false");
+	else if (is_character(type) && is_plain(bits))
 		put_quoted(out, space, sonde_utf8_encode(bits, space));
 	else if (type == SONDE_ARGUMENT_INT8)
 		put_signed(out, (int8_t)bits);
@@ -214,11 +216,7 @@ static size_t put_argument(struct sonde_buffer *out, const struct sonde_argument
 		return put_array(out, spec->type, slots);
 	if (sonde_argument_type_is_text(spec->type))
 		put_text(out, word, texts);
-	else if (!is_canonical(spec->type, word))
-		put_raw(out, slots, 4);
-	else if (spec->type == SONDE_ARGUMENT_BOOL)
-		sonde_buffer_put_text(out, word ? "true" : "false");
-	else if (!put_item(out, spec->type, word))
+	else if (!is_canonical(spec->type, word) || !put_item(out, spec->type, word))
 		put_raw(out, slots, 4);
 	return 4;
 }

@@ -202,8 +202,10 @@ enum sonde_status cff_make_from_json(const struct cff_maker *maker, struct sonde
 	if (status < 0)
 		return status;
 	status = cff_json_events_init(&state.events, maker, err);
-	if (status < 0)
+	if (status < 0) {
+		cff_json_events_release(&state.events);
 		return status;
+	}
 	state.has_json_events = memmem(maker->input, maker->size, word, sizeof(word) - 1) != NULL;
 	sonde_json_reader_init(&state.json, (const char *)maker->input, maker->size, NULL, NULL);
 	sonde_json_reader_borrow(&state.json);

@@ -307,7 +307,7 @@ static void put_events(struct json_writer *writer, const struct cff_part *part)
 	writer->event_buffers++;
 }
 
-/* Events whose part cannot be cut into words stay bytes; what they define is needed all the same. */
+/* Events whose part cannot be cut into words stay bytes; what they define is needed anyway. */
 static void put_event_part(struct json_writer *writer, const struct cff_part *part, bool is_last)
 {
 	if (writer->style & CFF_JSON_EVENTS && is_last && part->size % 4 == 0) {

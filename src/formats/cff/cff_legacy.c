@@ -47,9 +47,14 @@ static const char *read_text(struct sonde_bytes *bytes, bool is_utf8, size_t *le
 static void put_json(struct legacy *legacy, struct sonde_buffer *header, const char *key,
 		     const char *text, size_t length, uint64_t offset)
 {
+	enum sonde_status status;
+
 	if (!text || !length)
 		return;
-	if (!cff_is_json_object(text, length)) {
+	status = cff_check_json_object(text, length);
+	if (status == SONDE_NOMEM)
+		header->failed = true;
+	if (status < 0 && !header->failed) {
 		CFF_FIND(legacy->maker->findings, LEGACY_HEADER, legacy->maker->path, offset,
 			 "%s as a JSON object\tsomething else", key);
 		return;
@@ -246,7 +251,7 @@ static enum sonde_status make_event(struct legacy *legacy, struct sonde_error *e
 			 "a whole event\tthe end of the file");
 		return SONDE_END;
 	}
-	return type->builtin == CFF_DEFINE ? define(legacy, start, offset, err) : SONDE_OK;
+	return type && type->builtin == CFF_DEFINE ? define(legacy, start, offset, err) : SONDE_OK;
 }
 
 static enum sonde_status end_chunk(struct legacy *legacy, struct sonde_error *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes version 10 chunks whose sizes are known before their bytes are: base64 is decoded on the
- * way to the file, piece by piece. Where that finds a fault, the head of the chunk is written again.
+ * way to the file, piece by piece. Where that finds a fault, the chunk's head is written again.
  */
 #include "formats/cff/cff_make.h"
 #include "base/base64.h"
@@ -206,16 +206,20 @@ enum sonde_status cff_make_header_chunk(const struct cff_maker *maker,
 	return cff_make_chunk(maker, &chunk, err);
 }
 
-bool cff_is_json_object(const char *text, size_t length)
+enum sonde_status cff_check_json_object(const char *text, size_t length)
 {
 	struct sonde_json_reader reader;
+	enum sonde_status status;
 	bool is_object;
 
 	sonde_json_reader_init(&reader, text, length, NULL, NULL);
-	is_object = sonde_json_next(&reader, NULL) >= 0 &&
-		    reader.token == SONDE_JSON_OBJECT_BEGIN &&
-		    sonde_json_skip(&reader, NULL) >= 0 && sonde_json_next(&reader, NULL) >= 0 &&
-		    reader.token == SONDE_JSON_END;
+	status = sonde_json_next(&reader, NULL);
+	is_object = status >= 0 && reader.token == SONDE_JSON_OBJECT_BEGIN;
+	if (is_object)
+		status = sonde_json_skip(&reader, NULL);
+	if (status >= 0)
+		status = sonde_json_next(&reader, NULL);
+	is_object = is_object && status >= 0 && reader.token == SONDE_JSON_END;
 	sonde_json_reader_release(&reader);
-	return is_object;
+	return status >= 0 && !is_object ? SONDE_CORRUPT : status;
 }

@@ -37,7 +37,7 @@ enum sonde_status cff_make_chunk(const struct cff_maker *maker, const struct cff
 enum sonde_status cff_make_header_chunk(const struct cff_maker *maker,
 					const struct sonde_buffer *json, struct sonde_error *err);
 
-/* Whether a text is one JSON value, an object. */
-bool cff_is_json_object(const char *text, size_t length);
+/* Whether a text is one JSON value, an object: SONDE_OK, or what is wrong, or SONDE_NOMEM. */
+enum sonde_status cff_check_json_object(const char *text, size_t length);
 
 #endif

@@ -16,6 +16,9 @@
 #define CFF_MARKER_EXCEPTION "sonde.scope#exception"
 #define CFF_MARKER_EXACT "sonde.event#exact"
 
+/* A call of a function by its number, where there are more functions than names for types. */
+#define CFF_NUMBERED_CALL "sonde.scope#call"
+
 /* How resources begin that are not blobs. */
 #define CFF_OURS_DEFINITIONS "{\"sonde_definitions\":1"
 #define CFF_OURS_INDEX "sondeIX1"

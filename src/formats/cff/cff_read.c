@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "formats/cff/cff_index.h"
 #include "formats/cff/cff_ours.h"
 
 void cff_recording_release(struct cff_recording *data)
@@ -156,6 +157,7 @@ static enum sonde_status add_tracks(struct sonde_recording *recording, struct so
 	}
 	recording->blob_count = (uint32_t)data->scan.blobs.count;
 	recording->lanes = SONDE_LANE_EVENTS;
+	recording->details_by_event = true;
 	if (details)
 		recording->lanes |= SONDE_LANE_DETAILS;
 	if (recording->blob_count)
@@ -168,6 +170,7 @@ enum sonde_status cff_recording_scan(struct cff_recording *data,
 				     struct sonde_diagnostics *findings, struct sonde_error *err)
 {
 	enum sonde_status status = cff_header_read(&data->header, &data->image, findings, err);
+	bool is_indexed = false;
 
 	if (status == SONDE_OK && data->header.is_ours)
 		status = cff_ours_read(&data->image, definitions, findings, &data->scan.ours, err);
@@ -180,6 +183,10 @@ enum sonde_status cff_recording_scan(struct cff_recording *data,
 	data->scan.definitions = definitions;
 	data->scan.is_ours = data->header.is_ours;
 	data->scan.origin_ns = data->header.origin_ns;
+	if (!data->scan.is_check && data->scan.ours)
+		status = cff_index_use(&data->scan, &is_indexed, err);
+	if (status < 0 || is_indexed)
+		return status;
 	return cff_scan_run(&data->scan, err);
 }
 

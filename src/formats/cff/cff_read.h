@@ -22,9 +22,6 @@ enum sonde_status cff_recording_scan(struct cff_recording *data,
 				     struct sonde_diagnostics *findings, struct sonde_error *err);
 void cff_recording_release(struct cff_recording *data);
 
-/* A value of type any has to be. */
-bool cff_text_is_json(const char *text, size_t length);
-
 enum sonde_status cff_cursor_open(struct sonde_recording *recording, uint32_t track,
 				  struct sonde_cursor **cursor, struct sonde_error *err);
 

@@ -11,7 +11,9 @@
 #include "base/bytes.h"
 #include "base/json.h"
 #include "base/pool.h"
+#include "formats/cff/cff_any.h"
 #include "formats/cff/cff_findings.h"
+#include "formats/cff/cff_index.h"
 #include "formats/cff/cff_ours.h"
 #include "formats/cff/cff_read.h"
 #include "formats/cff/cff_resync.h"
@@ -39,6 +41,7 @@ struct recovery {
 	SONDE_VEC(struct patch) patches;    /* in the order of the file */
 	SONDE_VEC(struct mending) mendings; /* by chunk */
 	struct sonde_buffer texts;
+	struct cff_any_texts any_texts;
 	bool is_changed; /* the output differs from the input */
 	uint64_t dropped;
 	struct sonde_output out;
@@ -66,6 +69,7 @@ static enum sonde_status visit_chunk(struct cff_visitor *visitor, struct cff_sca
 
 	if (!mending)
 		return sonde_fail_nomem(err);
+	recovery->any_texts.known.count = 0;
 	*mending = (struct mending){
 		.patches = recovery->patches.count,
 		.texts = recovery->texts.size,
@@ -86,12 +90,12 @@ static enum sonde_status visit_event(struct cff_visitor *visitor, struct cff_sca
 	for (size_t i = 0; i < count && at < size && status == SONDE_OK; i++) {
 		const struct sonde_argument_spec *spec = sonde_signature_at(type->signature, i);
 		uint32_t slot = sonde_load_u32le(event + at);
-		const char *text = NULL;
-		size_t length = 0;
+		bool is_json = true;
 
 		if (!spec->is_array && spec->type == SONDE_ARGUMENT_ANY)
-			status = cff_strings_get(&scan->strings, slot, &text, &length, err);
-		if (status == SONDE_OK && text && !cff_text_is_json(text, length))
+			status = cff_any_is_json(&recovery->any_texts, &scan->strings, slot,
+						 &is_json, err);
+		if (status == SONDE_OK && !is_json)
 			status = add_patch(recovery, scan, event + at, CFF_STRING_NULL, false, err);
 		at += 4;
 		if (spec->is_array && slot != CFF_ARRAY_NULL)
@@ -492,6 +496,8 @@ static enum sonde_status scan_file(struct recovery *recovery, struct sonde_diagn
 	recovery->file.scan.is_check = true;
 	recovery->file.scan.visitor = &recovery->visitor;
 	status = cff_recording_scan(&recovery->file, recovery->definitions, diagnostics, err);
+	if (status == SONDE_OK)
+		recovery->is_changed |= !cff_index_verify(&recovery->file.scan);
 	recovery->is_changed |= recovery->dropped || !recovery->file.header.is_there ||
 				!recovery->file.header.is_whole;
 	for (uint32_t i = 0; status == SONDE_OK && i < image->chunks.count; i++)
@@ -545,6 +551,7 @@ enum sonde_status cff_recover(const char *path, const char *output,
 	sonde_definitions_free(recovery.definitions);
 	sonde_vec_release(&recovery.patches);
 	sonde_vec_release(&recovery.mendings);
+	sonde_vec_release(&recovery.any_texts.known);
 	sonde_buffer_release(&recovery.texts);
 	sonde_buffer_release(&recovery.chunk);
 	return status;

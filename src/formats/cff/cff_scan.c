@@ -302,6 +302,8 @@ static enum sonde_status take_event(struct cff_scan *scan, struct run *run,
 		run->piece->time_ns = time_ns;
 	if (plan->step == CFF_STEP_CALL_NAMED)
 		status = named_function(scan, plan, at, &function, err);
+	else if (plan->step == CFF_STEP_CALL_NUMBERED)
+		function = cff_walk_numbered(scan, plan, at);
 	else if (plan->step == CFF_STEP_LEAVE)
 		status = note_leave(scan, run, err);
 	if (status < 0)
@@ -412,6 +414,8 @@ static enum sonde_status take_buffer(struct cff_scan *scan, struct run *run, con
 		size = event_size(scan, run, at, (size_t)(end - at), &plan);
 		if (!size)
 			break;
+		if (plan->step < CFF_STEP_DEFINE && scan->is_indexed)
+			continue;
 		if (plan->step < CFF_STEP_DEFINE && scan->zone == SONDE_NONE) {
 			note_unknown_zone(scan, run, at);
 			break;
@@ -455,18 +459,24 @@ static void note_oddities(struct cff_scan *scan, const struct run *run)
 			 run->chunk, run->leave_count);
 }
 
-static enum sonde_status take_chunk(struct cff_scan *scan, uint32_t number, struct sonde_error *err)
+enum sonde_status cff_scan_add_buffer(struct cff_scan *scan, struct sonde_error *err)
 {
 	struct cff_buffer *buffer = sonde_vec_push(&scan->buffers);
-	struct run run = { .chunk = number, .buffer = buffer };
-	const uint8_t *stop = NULL;
-	enum sonde_status status;
 
 	if (!buffer)
 		return sonde_fail_nomem(err);
-	status = cff_scan_chunk_parts(scan, number, buffer, err);
-	if (status < 0)
-		return status;
+	return cff_scan_chunk_parts(scan, (uint32_t)scan->buffers.count - 1, buffer, err);
+}
+
+enum sonde_status cff_scan_read_chunk(struct cff_scan *scan, uint32_t number,
+				      struct sonde_error *err)
+{
+	struct cff_buffer *buffer = &scan->buffers.items[number];
+	struct run run = { .chunk = number, .buffer = buffer };
+	const uint8_t *stop = NULL;
+	uint32_t sequence = scan->sequence;
+	enum sonde_status status = SONDE_OK;
+
 	cff_strings_set(&scan->strings, scan->image, &scan->image->chunks.items[number]);
 	scan->names.count = 0;
 	scan->segment++;
@@ -480,6 +490,7 @@ static enum sonde_status take_chunk(struct cff_scan *scan, uint32_t number, stru
 	buffer->is_faulty = buffer->is_faulty || stop != buffer->data + buffer->size;
 	buffer->size = (uint32_t)(stop - buffer->data);
 	buffer->events = run.ordinal;
+	buffer->definitions = scan->sequence - sequence;
 	note_oddities(scan, &run);
 	return SONDE_OK;
 }
@@ -488,8 +499,11 @@ enum sonde_status cff_scan_run(struct cff_scan *scan, struct sonde_error *err)
 {
 	enum sonde_status status = cff_scan_init(scan, err);
 
-	for (size_t i = 0; i < scan->image->chunks.count && status == SONDE_OK; i++)
-		status = take_chunk(scan, (uint32_t)i, err);
+	for (size_t i = 0; i < scan->image->chunks.count && status == SONDE_OK; i++) {
+		status = cff_scan_add_buffer(scan, err);
+		if (status == SONDE_OK)
+			status = cff_scan_read_chunk(scan, (uint32_t)i, err);
+	}
 	cff_strings_release(&scan->strings);
 	for (size_t i = 0; i < scan->zones.count; i++)
 		sonde_vec_release(&scan->zones.items[i]->stack.frames);

@@ -55,7 +55,8 @@ enum cff_step {
 	CFF_STEP_EXTRA, /* the same, with its first argument as `extra` */
 	CFF_STEP_COUNTER,
 	CFF_STEP_CALL,
-	CFF_STEP_CALL_NAMED, /* the function is named by the first argument */
+	CFF_STEP_CALL_NAMED,	/* the function is named by the first argument */
+	CFF_STEP_CALL_NUMBERED, /* ours: the first argument is the function's number */
 	CFF_STEP_LEAVE,
 	/* from here on: structure, not handed out */
 	CFF_STEP_DEFINE,
@@ -122,10 +123,11 @@ struct cff_zone {
 struct cff_buffer {
 	const uint8_t *data;
 	uint32_t size;
-	uint32_t events;     /* all, with structure */
-	uint32_t part;	     /* number in the chunk; SONDE_NONE: has none */
-	bool is_faulty;	     /* there is more that cannot be read */
-	uint32_t times_part; /* exact times; SONDE_NONE: none */
+	uint32_t events;      /* all, with structure */
+	uint32_t definitions; /* of those, so many define types or zones */
+	uint32_t part;	      /* number in the chunk; SONDE_NONE: has none */
+	bool is_faulty;	      /* there is more that cannot be read */
+	uint32_t times_part;  /* exact times; SONDE_NONE: none */
 	bool is_times_bad;
 	bool is_exact; /* times count from base_ns, and are not unwrapped */
 	uint64_t base_ns;
@@ -191,6 +193,12 @@ void cff_scan_release(struct cff_scan *scan);
 /* Finds the events of a chunk, its exact times and its resources, and says what is wrong. */
 enum sonde_status cff_scan_chunk_parts(struct cff_scan *scan, uint32_t number,
 				       struct cff_buffer *buffer, struct sonde_error *err);
+
+/* The next of the chunks gets its place in `buffers`, with what its parts say. */
+enum sonde_status cff_scan_add_buffer(struct cff_scan *scan, struct sonde_error *err);
+/* Reads the events of a chunk that has its place; with an index, only those of structure. */
+enum sonde_status cff_scan_read_chunk(struct cff_scan *scan, uint32_t number,
+				      struct sonde_error *err);
 
 /* Carry out what an event of structure says: cff_define.c. */
 enum sonde_status cff_scan_init(struct cff_scan *scan, struct sonde_error *err);

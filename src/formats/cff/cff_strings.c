@@ -52,7 +52,7 @@ static bool find_starts(struct cff_strings *strings)
 enum sonde_status cff_strings_get(struct cff_strings *strings, uint32_t ordinal, const char **text,
 				  size_t *length, struct sonde_error *err)
 {
-	size_t start;
+	size_t start, end;
 
 	*text = ordinal == CFF_STRING_EMPTY ? "" : NULL;
 	*length = 0;
@@ -65,7 +65,10 @@ enum sonde_status cff_strings_get(struct cff_strings *strings, uint32_t ordinal,
 	if (!strings->data || ordinal >= strings->starts.count)
 		return SONDE_OK;
 	start = strings->starts.items[ordinal];
-	*length = strnlen((const char *)strings->data + start, strings->size - start);
+	end = ordinal + 1 < strings->starts.count ? strings->starts.items[ordinal + 1] :
+						    strings->size;
+	/* in constant time: many events may refer to one long text */
+	*length = end - start - !strings->data[end - 1];
 	if (*length)
 		*text = (const char *)strings->data + start;
 	return SONDE_OK;

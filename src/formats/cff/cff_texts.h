@@ -56,7 +56,7 @@ static inline void cff_texts_use(struct cff_texts *texts, uint32_t ordinal)
 		texts->next = ordinal + 1;
 }
 
-/* NULL: none, or an empty one, which stands for null. NUL-terminated but for the last of a table. */
+/* NULL: none, or an empty one, which is null. NUL-terminated but for the last of a table. */
 const struct cff_text *cff_texts_at(const struct cff_texts *texts, uint32_t ordinal);
 
 #endif

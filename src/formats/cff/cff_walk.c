@@ -12,7 +12,7 @@ static bool is_known(const struct cff_scan *scan, const struct sonde_event *even
 
 static bool is_call(const struct cff_plan *plan)
 {
-	return plan->step == CFF_STEP_CALL || plan->step == CFF_STEP_CALL_NAMED;
+	return plan->step >= CFF_STEP_CALL && plan->step <= CFF_STEP_CALL_NUMBERED;
 }
 
 /* Where a marker names nothing that exists: what the event would be without it. */
@@ -65,7 +65,8 @@ bool cff_walk_has_detail(const struct cff_scan *scan, const struct cff_plan *pla
 {
 	const struct sonde_event_type *type;
 
-	if (event->kind == SONDE_EVENT_COUNTER || !plan->type->field_count)
+	if (event->kind == SONDE_EVENT_COUNTER || !plan->type->field_count ||
+	    plan->step == CFF_STEP_CALL_NUMBERED)
 		return false;
 	if (sonde_event_has_function(event))
 		return true;

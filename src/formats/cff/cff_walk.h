@@ -93,6 +93,15 @@ static inline void cff_walk_orphan(const struct cff_plan *plan, struct sonde_eve
 	event->function = plan->event_type;
 }
 
+/* The function of a CALL_NUMBERED; the one of its type where there is none of that number. */
+static inline uint32_t cff_walk_numbered(const struct cff_scan *scan, const struct cff_plan *plan,
+					 const uint8_t *bytes)
+{
+	uint32_t number = sonde_load_u32le(bytes + CFF_EVENT_SIZE);
+
+	return sonde_definitions_function(scan->definitions, number) ? number : plan->function;
+}
+
 /*
  * Sets kind, function, depth and extra of an event whose function (for CALL_NAMED it was looked
  * up) is given, and enters or leaves scopes. False where memory failed.
@@ -111,6 +120,7 @@ static inline bool cff_walk_event(const struct cff_scan *scan, struct cff_stack 
 	switch (plan->step) {
 	case CFF_STEP_CALL:
 	case CFF_STEP_CALL_NAMED:
+	case CFF_STEP_CALL_NUMBERED:
 		event->depth++;
 		return cff_stack_push(stack, function, event->depth);
 	case CFF_STEP_LEAVE:

@@ -175,6 +175,24 @@ static void put_range(const struct cff_chunk_writer *chunk, uint8_t fixed[CFF_CH
 	sonde_store_u32le(fixed + CFF_CHUNK_END, is_known ? chunk->end : CFF_NO_TIME);
 }
 
+/* The parts of a chunk in their order; gives how many there are. */
+static size_t list_parts(const struct cff_chunk_writer *chunk, const struct cff_resource *times,
+			 const struct cff_resource *resources, size_t count,
+			 struct cff_resource *parts)
+{
+	size_t used = 0;
+
+	if (chunk->table.size)
+		parts[used++] = (struct cff_resource){ CFF_PART_STRINGS, chunk->table.data,
+						       chunk->table.size };
+	parts[used++] = (struct cff_resource){ CFF_PART_EVENTS, chunk->bytes, chunk->used };
+	if (times->bytes)
+		parts[used++] = *times;
+	for (size_t i = 0; i < count; i++)
+		parts[used++] = resources[i];
+	return used;
+}
+
 enum sonde_status cff_chunk_write(struct cff_writer *writer, struct cff_chunk_writer *chunk,
 				  const struct cff_resource *resources, size_t count,
 				  struct sonde_error *err)
@@ -182,25 +200,17 @@ enum sonde_status cff_chunk_write(struct cff_writer *writer, struct cff_chunk_wr
 	struct cff_resource *parts = calloc(count + OWN_PARTS, sizeof(*parts));
 	struct cff_resource times = { 0 };
 	uint8_t fixed[CFF_CHUNK_SIZE];
-	enum sonde_status status = SONDE_OK;
-	size_t used = 0;
+	enum sonde_status status;
 
 	if (!parts || chunk->table.failed ||
-	    ((chunk->any_ns || chunk->epoch) && !make_times(chunk, &times)))
-		status = sonde_fail_nomem(err);
-	if (status == SONDE_OK) {
-		if (chunk->table.size)
-			parts[used++] = (struct cff_resource){ CFF_PART_STRINGS, chunk->table.data,
-							       chunk->table.size };
-		parts[used++] = (struct cff_resource){ CFF_PART_EVENTS, chunk->bytes, chunk->used };
-		if (times.bytes)
-			parts[used++] = times;
-		for (size_t i = 0; i < count; i++)
-			parts[used++] = resources[i];
-		sonde_store_u32le(fixed + CFF_CHUNK_TYPE, CFF_CHUNK_EVENT_DATA);
-		put_range(chunk, fixed);
-		status = write_chunk(writer, fixed, parts, used, err);
+	    ((chunk->any_ns || chunk->epoch) && !make_times(chunk, &times))) {
+		free(parts);
+		return sonde_fail_nomem(err);
 	}
+	count = list_parts(chunk, &times, resources, count, parts);
+	sonde_store_u32le(fixed + CFF_CHUNK_TYPE, CFF_CHUNK_EVENT_DATA);
+	put_range(chunk, fixed);
+	status = write_chunk(writer, fixed, parts, count, err);
 	free((void *)times.bytes);
 	free(parts);
 	clear(chunk);

@@ -224,13 +224,13 @@ static enum sonde_status find_scope(const struct written *written, uint32_t *wir
 {
 	struct cff_writer *writer = written->writer;
 	struct cff_written_type *type = NULL;
-	struct cff_event_plan *plan;
+	struct cff_event_plan *plan = NULL;
 	enum sonde_status status =
 		cff_write_event_type(writer, written->event_type, false, &type, err);
 
 	if (status == SONDE_OK)
 		status = cff_write_plan(writer, written->event_type, &plan, err);
-	if (status < 0)
+	if (status < 0 || !plan)
 		return status;
 	*wire = type->wire;
 	if (type->builtin == CFF_SCOPE_ENTER) {
@@ -272,7 +272,7 @@ static enum sonde_status write_call(struct written *written, struct sonde_error 
 	struct cff_open_call *open = sonde_vec_reserve(&track->open, 1) ? track->open.items : NULL;
 	bool is_exact = false;
 	enum sonde_status status;
-	uint32_t wire;
+	uint32_t wire = 0;
 
 	if (!open)
 		return sonde_fail_nomem(err);
@@ -336,7 +336,7 @@ static enum sonde_status write_counter(const struct written *written, struct son
 		.spec = &spec,
 		.value.f64 = sonde_event_value(written->event),
 	};
-	struct cff_written_type *type;
+	struct cff_written_type *type = NULL;
 	enum sonde_status status =
 		cff_write_event_type(writer, written->event->function, true, &type, err);
 
@@ -391,7 +391,7 @@ static enum sonde_status write_standing_in(const struct written *written, struct
 	const char *name = sonde_definitions_string(writer->definitions, type->name);
 	enum cff_builtin builtin = builtin_of(written->event->kind);
 	struct sonde_buffer *values = &writer->values;
-	uint32_t wire;
+	uint32_t wire = 0;
 	enum sonde_status status = cff_write_type(writer, builtin, &wire, err);
 
 	if (status < 0)
@@ -427,12 +427,12 @@ static enum sonde_status write_typed(struct written *written, struct sonde_error
 {
 	struct cff_writer *writer = written->writer;
 	const struct sonde_event *event = written->event;
-	struct cff_written_type *type;
-	struct cff_event_plan *plan;
+	struct cff_written_type *type = NULL;
+	struct cff_event_plan *plan = NULL;
 	enum sonde_status status = cff_write_plan(writer, event->function, &plan, err);
 	bool is_plain = event->kind == SONDE_EVENT_INSTANT;
 
-	if (status < 0)
+	if (status < 0 || !plan)
 		return status;
 	if (written->detail && written->event_type != event->function) {
 		writer->losses[CFF_LOSS_ARGUMENTS]++;

@@ -352,7 +352,7 @@ enum sonde_status cff_write_function(struct cff_writer *writer, uint32_t functio
 		return status;
 	number = &types->function_types.items[function];
 	if (*number == SONDE_NONE) {
-		uint32_t found;
+		uint32_t found = SONDE_NONE;
 
 		status = find_function_type(writer, function, &found, err);
 		if (status < 0)
@@ -539,7 +539,7 @@ static enum sonde_status find_event_type(struct cff_writer *writer, uint32_t eve
 		.event_type = event_type,
 	};
 	enum sonde_status status = SONDE_OK;
-	char *arguments;
+	char *arguments = NULL;
 
 	if (!is_counter)
 		status = find_builtin(definitions, definition, &builtin, err);
@@ -580,15 +580,15 @@ enum sonde_status cff_write_event_type(struct cff_writer *writer, uint32_t event
 				       bool is_counter, struct cff_written_type **type,
 				       struct sonde_error *err)
 {
-	struct cff_event_plan *plan;
+	struct cff_event_plan *plan = NULL;
 	enum sonde_status status = cff_write_plan(writer, event_type, &plan, err);
 	uint32_t *number;
 
-	if (status < 0)
+	if (status < 0 || !plan)
 		return status;
 	number = is_counter ? &plan->counter : &plan->type;
 	if (*number == SONDE_NONE) {
-		uint32_t found;
+		uint32_t found = SONDE_NONE;
 
 		status = find_event_type(writer, event_type, is_counter, &found, err);
 		if (status < 0)

@@ -262,7 +262,7 @@ class FromAtf(NpmCase):
         # the npm reader has 16 bits for a type: the rest have their names as an argument
         shown = [(event[2] or {}).get("name", event[1]) for event in events if event[1] != LEAVE]
         self.assert_same_list(shown, list(names.values()))
-        self.assertTrue(any("types" in loss["what"] or "types" in loss["reason"]
+        self.assertTrue(any("functions" in loss["what"] and "argument" in loss["reason"]
                             for loss in losses), losses)
 
     @unittest.skipUnless(platform.machine() == "x86_64" and shutil.which("cc"),

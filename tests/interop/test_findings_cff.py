@@ -105,8 +105,6 @@ BINARY = {
                                                      flags=40)), NOWHERE),
     "cff-scope-leave": (trace(lambda chunk: chunk.leave(5)), ANYWHERE),
     "cff-string-ordinal": (raw_events(5, 1, 1000, signature="utf8 s"), ANYWHERE),
-    "cff-definitions": (trace(lambda chunk: chunk.define(5, "x").event(5, 1).resource(
-        '{"sonde_definitions":1,"attributes":')), ANYWHERE),
     "cff-any-json": (trace(lambda chunk: chunk.define(5, "x", "any v").raw(
         struct.pack("<3I", 5, 1, chunk.string("{")))), ANYWHERE),
 }
@@ -195,9 +193,9 @@ KINDS = ((".wtf-trace", BINARY), (".wtf-json", JSON), (".wtf-json", {
     "cff-json-old": (OLD_JSON, ANYWHERE)}), (".wtf-trace", LEGACY), (".wtf-calls", CALLS))
 
 # Shown elsewhere: what only recover finds, what takes more than 4 GB, files that are refused, and
-# the index that sonde's own files have.
-ELSEWHERE = {"cff-recover-gap", "cff-recover-header", "cff-json-chunk-size", "cff-index",
-             "cff-index-wrong", "cff-refused", "cff-magic"}
+# the definitions and the index that sonde's own files have.
+ELSEWHERE = {"cff-recover-gap", "cff-recover-header", "cff-json-chunk-size", "cff-definitions",
+             "cff-index", "cff-index-wrong", "cff-refused", "cff-magic"}
 
 
 class Findings(CffCase):

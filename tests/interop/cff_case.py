@@ -371,6 +371,13 @@ class CffCase(unittest.TestCase):
     def written(self, writer, name="made.wtf-trace", **fields):
         return writer.write(self.path(name), **fields)
 
+    def assert_same_list(self, found, wanted):
+        """Lists of any length: only the first difference is shown, at once."""
+        self.assertEqual(len(found), len(wanted))
+        for number, (one, two) in enumerate(zip(found, wanted)):
+            if one != two:
+                self.assertEqual(one, two, number)
+
     def assert_rows(self, found, wanted):
         """The same rows in the same order within each zone."""
         found, wanted = by_zone(found), by_zone(wanted)

@@ -192,9 +192,10 @@ CALLS = {
 KINDS = ((".wtf-trace", BINARY), (".wtf-json", JSON), (".wtf-json", {
     "cff-json-old": (OLD_JSON, ANYWHERE)}), (".wtf-trace", LEGACY), (".wtf-calls", CALLS))
 
-# Shown elsewhere: what only recover finds, what takes more than 4 GB, and files that are refused.
-ELSEWHERE = {"cff-recover-gap", "cff-recover-header", "cff-json-chunk-size", "cff-index",
-             "cff-refused", "cff-magic"}
+# Shown elsewhere: what only recover finds, what takes more than 4 GB, files that are refused, and
+# the definitions and the index that sonde's own files have.
+ELSEWHERE = {"cff-recover-gap", "cff-recover-header", "cff-json-chunk-size", "cff-definitions",
+             "cff-index", "cff-index-wrong", "cff-refused", "cff-magic"}
 
 
 class Findings(CffCase):

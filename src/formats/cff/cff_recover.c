@@ -22,15 +22,24 @@
 struct patch {
 	uint64_t offset; /* in the image */
 	uint32_t value;
-	bool is_drop; /* the event there, a definition, is left out */
+	enum {
+		PATCH_VALUE,
+		PATCH_TEXT,
+		PATCH_DROP
+	} kind; /* TEXT: `value` counts added texts;
+							      DROP: of a whole definition */
 };
+
+/* Events may refer to texts that a table does not have; those added come behind, within reason. */
+#define FILLERS_MAX 65536u
 
 /* Where the patches of a chunk start, and the texts that they add to its string table. */
 struct mending {
 	size_t patches;
 	size_t texts, texts_end; /* in recovery.texts */
 	uint32_t text_count;
-	bool has_strings;
+	uint32_t texts_before; /* that the table has */
+	uint32_t ordinals_end; /* events refer to none from here on */
 };
 
 struct recovery {
@@ -49,14 +58,14 @@ struct recovery {
 };
 
 static enum sonde_status add_patch(struct recovery *recovery, const struct cff_scan *scan,
-				   const uint8_t *at, uint32_t value, bool is_drop,
+				   const uint8_t *at, uint32_t value, int kind,
 				   struct sonde_error *err)
 {
 	struct patch *patch = sonde_vec_push(&recovery->patches);
 
 	if (!patch)
 		return sonde_fail_nomem(err);
-	*patch = (struct patch){ (uint64_t)(at - scan->image->data), value, is_drop };
+	*patch = (struct patch){ (uint64_t)(at - scan->image->data), value, kind };
 	recovery->is_changed = true;
 	return SONDE_OK;
 }
@@ -74,9 +83,25 @@ static enum sonde_status visit_chunk(struct cff_visitor *visitor, struct cff_sca
 		.patches = recovery->patches.count,
 		.texts = recovery->texts.size,
 		.texts_end = recovery->texts.size,
-		.has_strings = scan->strings.data != NULL,
 	};
 	return sonde_meter_add(&recovery->meter, scan->image->chunks.items[chunk].length, err);
+}
+
+/* Notes how far the ordinals of a chunk go, also where its table does not. */
+static void note_ordinal(struct mending *mending, uint32_t ordinal)
+{
+	if (ordinal < CFF_STRING_EMPTY && ordinal >= mending->ordinals_end)
+		mending->ordinals_end = ordinal + 1;
+}
+
+/* The ordinal of the first text that is added to the table of a chunk. */
+static uint32_t first_added(const struct mending *mending)
+{
+	uint32_t most = mending->texts_before + FILLERS_MAX;
+
+	if (mending->ordinals_end < mending->texts_before)
+		return mending->texts_before;
+	return mending->ordinals_end < most ? mending->ordinals_end : most;
 }
 
 static enum sonde_status visit_event(struct cff_visitor *visitor, struct cff_scan *scan,
@@ -84,6 +109,7 @@ static enum sonde_status visit_event(struct cff_visitor *visitor, struct cff_sca
 				     struct sonde_error *err)
 {
 	struct recovery *recovery = (struct recovery *)visitor;
+	struct mending *mending = &recovery->mendings.items[recovery->mendings.count - 1];
 	size_t count = sonde_signature_count(type->signature), at = CFF_EVENT_SIZE;
 	enum sonde_status status = SONDE_OK;
 
@@ -92,11 +118,14 @@ static enum sonde_status visit_event(struct cff_visitor *visitor, struct cff_sca
 		uint32_t slot = sonde_load_u32le(event + at);
 		bool is_json = true;
 
+		if (sonde_argument_type_is_text(spec->type))
+			note_ordinal(mending, slot);
 		if (!spec->is_array && spec->type == SONDE_ARGUMENT_ANY)
 			status = cff_any_is_json(&recovery->any_texts, &scan->strings, slot,
 						 &is_json, err);
 		if (status == SONDE_OK && !is_json)
-			status = add_patch(recovery, scan, event + at, CFF_STRING_NULL, false, err);
+			status = add_patch(recovery, scan, event + at, CFF_STRING_NULL, PATCH_VALUE,
+					   err);
 		at += 4;
 		if (spec->is_array && slot != CFF_ARRAY_NULL)
 			at += (slot * sonde_argument_type_size(spec->type) + 3) & ~(size_t)3;
@@ -112,19 +141,19 @@ static enum sonde_status visit_misdefined(struct cff_visitor *visitor, struct cf
 	struct recovery *recovery = (struct recovery *)visitor;
 	struct mending *mending = &recovery->mendings.items[recovery->mendings.count - 1];
 	const uint8_t *slots = event + CFF_EVENT_SIZE;
-	uint32_t ordinal = CFF_STRING_NULL;
 	enum sonde_status status;
 
 	if (!type)
-		return add_patch(recovery, scan, event, 0, true, err);
-	if (*type->arguments) {
-		ordinal = (uint32_t)scan->strings.starts.count + mending->text_count++;
-		sonde_buffer_put(&recovery->texts, type->arguments, strlen(type->arguments) + 1);
-		mending->texts_end = recovery->texts.size;
-	}
-	status = add_patch(recovery, scan, slots + 4, type->class, false, err);
-	if (status == SONDE_OK)
-		status = add_patch(recovery, scan, slots + 16, ordinal, false, err);
+		return add_patch(recovery, scan, event, 0, PATCH_DROP, err);
+	status = add_patch(recovery, scan, slots + 4, type->class, PATCH_VALUE, err);
+	if (status < 0)
+		return status;
+	if (!*type->arguments)
+		return add_patch(recovery, scan, slots + 16, CFF_STRING_NULL, PATCH_VALUE, err);
+	status = add_patch(recovery, scan, slots + 16, mending->text_count++, PATCH_TEXT, err);
+	sonde_buffer_put(&recovery->texts, type->arguments, strlen(type->arguments) + 1);
+	mending->texts_end = recovery->texts.size;
+	mending->texts_before = (uint32_t)scan->strings.starts.count;
 	return recovery->texts.failed ? sonde_fail_nomem(err) : status;
 }
 
@@ -261,9 +290,11 @@ static void put_events(struct recovery *recovery, uint32_t number)
 		if (patch->offset < copied)
 			break; /* of a later chunk whose buffer lies elsewhere */
 		sonde_buffer_put(out, recovery->file.image.data + copied, patch->offset - copied);
-		if (!patch->is_drop)
+		if (patch->kind == PATCH_TEXT)
+			put_u32(out, first_added(&recovery->mendings.items[number]) + patch->value);
+		else if (patch->kind == PATCH_VALUE)
 			put_u32(out, patch->value);
-		copied = patch->offset + (patch->is_drop ? CFF_EVENT_SIZE + 20 : 4);
+		copied = patch->offset + (patch->kind == PATCH_DROP ? CFF_EVENT_SIZE + 20 : 4);
 	}
 	sonde_buffer_put(out, recovery->file.image.data + copied, end - copied);
 }
@@ -278,6 +309,9 @@ static void put_strings(struct recovery *recovery, uint32_t number, const struct
 	if (!mending->text_count)
 		return;
 	if (part && part->size && part->data[part->size - 1])
+		sonde_buffer_put_char(out, '\0');
+	/* empty texts of a table are read as null, as those that it does not have are */
+	for (uint32_t i = mending->texts_before; i < first_added(mending); i++)
 		sonde_buffer_put_char(out, '\0');
 	sonde_buffer_put(out, recovery->texts.data + mending->texts,
 			 mending->texts_end - mending->texts);

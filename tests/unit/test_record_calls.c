@@ -532,12 +532,13 @@ static void test_notes(void **state)
 	script_add_detail(&script, "", 0);
 	/* a mark is an event, too */
 	expect(&script, "1+A@1 1*c@2#0 2+B@3 2*c@6#1");
-	assert_string_equal(result.notes,
-			    "note 15@2 5 5 hello after 1;"
-			    "kind 5 of 1 extra 0: 05 00 00 00 68 65 6c 6c 6f 00 00 00 ff ff ff ff (16);"
-			    "note 16@4 1 0  after 3;note 10@5 77 0  after 3;"
-			    "note 15@6 1000000 0  after 3;"
-			    "kind 5 of 3 extra 0: 00 00 00 00 ff ff ff ff (8);");
+	assert_string_equal(
+		result.notes,
+		"note 15@2 5 5 hello after 1;"
+		"kind 5 of 1 extra 0: 05 00 00 00 68 65 6c 6c 6f 00 00 00 ff ff ff ff (16);"
+		"note 16@4 1 0  after 3;note 10@5 77 0  after 3;"
+		"note 15@6 1000000 0  after 3;"
+		"kind 5 of 3 extra 0: 00 00 00 00 ff ff ff ff (8);");
 	assert_int_equal(UNIT_MARK, 15);
 }
 

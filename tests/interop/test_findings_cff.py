@@ -7,10 +7,11 @@ fails the test.
 import base64
 import copy
 import json
+import os
 import struct
 
 import tap
-from cff_case import CffCase, small_file
+from cff_case import HERE, CffCase, small_file
 from cff_reader import EVENT_DATA, EVENTS_PART, HEADER_PART, FILE_HEADER, STRINGS_PART
 from cff_writer import (CHUNK_HEAD, CffWriter, chunk_bytes, file_bytes, header_chunk, legacy_bytes,
                         legacy_event)
@@ -192,10 +193,48 @@ CALLS = {
 KINDS = ((".wtf-trace", BINARY), (".wtf-json", JSON), (".wtf-json", {
     "cff-json-old": (OLD_JSON, ANYWHERE)}), (".wtf-trace", LEGACY), (".wtf-calls", CALLS))
 
-# Shown elsewhere: what only recover finds, what takes more than 4 GB, files that are refused, and
-# the definitions and the index that sonde's own files have.
-ELSEWHERE = {"cff-recover-gap", "cff-recover-header", "cff-json-chunk-size", "cff-definitions",
-             "cff-index", "cff-index-wrong", "cff-refused", "cff-magic"}
+# ---- sonde's own -------------------------------------------------------------------------------
+
+DEFINITIONS, INDEX = b'{"sonde_definitions":1,', b"sondeIX1"
+INDEX_HEAD = struct.Struct("<8sQ4I")
+INDEX_TRACK_SIZE, INDEX_CHUNK_FIRST = 32, 16
+
+
+def cut_definitions(data):
+    """The JSON breaks off behind a key; the rest of the resource is spaces."""
+    start, end = data.index(DEFINITIONS), data.index(INDEX)
+    cut = data.index(b":", start + len(DEFINITIONS)) + 1
+    return data[:cut] + b" " * (end - cut) + data[end:], ANYWHERE
+
+
+def drop_definitions(data):
+    """Nobody knows the resource for what it is."""
+    start = data.index(DEFINITIONS)
+    return data[:start] + b"[" + data[start + 1:], ANYWHERE
+
+
+def spoil_index(data):
+    """An index of a file of another size."""
+    start = data.index(INDEX)
+    return data[:start + 8] + struct.pack("<Q", len(data) + 4) + data[start + 16:], start
+
+
+def lie_in_index(data):
+    """The first chunk of events starts a nanosecond later than its first event."""
+    start = data.index(INDEX)
+    _, _, tracks, _, definitions, _ = INDEX_HEAD.unpack_from(data, start)
+    time = (start + INDEX_HEAD.size + 8 * definitions + INDEX_TRACK_SIZE * tracks +
+            INDEX_CHUNK_FIRST)
+    return data[:time] + struct.pack("<Q", struct.unpack_from("<Q", data, time)[0] + 1) + \
+        data[time + 8:], start
+
+
+OWN = (("cff-definitions", cut_definitions), ("cff-definitions", drop_definitions),
+       ("cff-index", spoil_index), ("cff-index-wrong", lie_in_index))
+
+# Shown elsewhere: what only recover finds, what takes more than 4 GB, and files that are refused.
+ELSEWHERE = {"cff-recover-gap", "cff-recover-header", "cff-json-chunk-size", "cff-refused",
+             "cff-magic"}
 
 
 class Findings(CffCase):
@@ -213,18 +252,31 @@ class Findings(CffCase):
         self.assertEqual(self.findings_of(document(lambda d: None), ".wtf-json"), [])
         self.assertEqual(self.findings_of(calls([1, 1, -1, -1]), ".wtf-calls"), [])
 
+    def assert_found(self, name, data, ending, offset):
+        found = self.findings_of(data, ending)
+        places = [finding["offset"] for finding in found if finding["id"] == name]
+        self.assertTrue(places, [finding["id"] for finding in found])
+        if offset is ANYWHERE:
+            self.assertTrue(any(place is not None and place <= len(data) for place in places),
+                            places)
+        else:
+            self.assertIn(offset, places)
+
     def test_each(self):
         for ending, faults in KINDS:
             for name, (data, offset) in faults.items():
                 with self.subTest(name):
-                    found = self.findings_of(data, ending)
-                    places = [finding["offset"] for finding in found if finding["id"] == name]
-                    self.assertTrue(places, [finding["id"] for finding in found])
-                    if offset is ANYWHERE:
-                        self.assertTrue(any(place is not None and place <= len(data)
-                                            for place in places), places)
-                    else:
-                        self.assertIn(offset, places)
+                    self.assert_found(name, data, ending, offset)
+
+    def test_own(self):
+        """A file that sonde wrote from events, and what only such files have, damaged."""
+        session = os.path.join(HERE, "..", "golden", "atf", "normal")
+        good = self.read_bytes(self.convert(session, "own.wtf-trace"))
+        self.assertEqual(self.findings_of(good, ".wtf-trace"), [])
+        for name, damage in OWN:
+            with self.subTest(damage.__name__):
+                data, offset = damage(good)
+                self.assert_found(name, data, ".wtf-trace", offset)
 
     def test_magic(self):
         found = self.findings_of(b"\0" + GOOD[1:], ".wtf-trace", "--format", "cff")
@@ -241,7 +293,7 @@ class Findings(CffCase):
 
     def test_all_have_a_fault(self):
         listed = json.loads(self.sonde("check", "--list", "--json"))
-        shown = {name for _, faults in KINDS for name in faults}
+        shown = {name for _, faults in KINDS for name in faults} | {name for name, _ in OWN}
         self.assertEqual({finding["id"] for finding in listed
                           if finding["id"].startswith("cff-")} - ELSEWHERE, shown)
 

@@ -211,11 +211,10 @@ enum sonde_status cff_scan_add_zone(struct cff_scan *scan, struct sonde_error *e
 enum sonde_status cff_scan_add_function(struct cff_scan *scan, const char *name, size_t length,
 					uint32_t *function, struct sonde_error *err);
 
-/* Where in the file; a made image has no such places. */
+/* Where in the file, for findings. */
 static inline uint64_t cff_scan_offset(const struct cff_scan *scan, const uint8_t *at)
 {
-	return scan->image->origin == CFF_BINARY ? (uint64_t)(at - scan->image->data) :
-						   SONDE_NO_OFFSET;
+	return cff_image_offset(scan->image, (uint64_t)(at - scan->image->data));
 }
 
 #endif

@@ -13,13 +13,12 @@ import struct
 import tap
 from cff_case import HERE, CffCase, small_file
 from cff_reader import EVENT_DATA, EVENTS_PART, HEADER_PART, FILE_HEADER, STRINGS_PART
-from cff_writer import (CHUNK_HEAD, CffWriter, chunk_bytes, file_bytes, header_chunk, legacy_bytes,
+from cff_writer import (CHUNK_HEAD, PART_HEAD, CffWriter, chunk_bytes, file_bytes, header_chunk, legacy_bytes,
                         legacy_event)
 
 GOOD = small_file().bytes()
 HEADER_END = len(file_bytes(header_chunk(small_file().header)))
 ANYWHERE = ...  # an offset within the file
-NOWHERE = None  # about the file as a whole, or what is said of it
 
 
 # ---- binary ------------------------------------------------------------------------------------
@@ -60,6 +59,8 @@ def go_back(chunk):
     chunk.define(5, "x").event(5, 1000).event(5, 10)
 
 
+HEADER_VALUE = file_bytes(header_chunk({"flags": [], "timebase": "0"}))
+BUILTIN = trace(lambda chunk: chunk.define(5, "wtf.flow#branch", "utf8 name", flags=40))
 UNDEFINED = raw_events(77, 1)
 PAST_END = raw_events(5, 1, 100, signature="uint32[] a")
 
@@ -77,7 +78,8 @@ BINARY = {
     "cff-part-outside": (file_bytes(header_chunk(), CHUNK_HEAD.pack(2, 2, 36, 0, 0, 1) +
                                     struct.pack("<3I", EVENTS_PART, 0, 400)), ANYWHERE),
     "cff-part-type": (with_parts(lambda parts: parts + [(0x40002, b"abcd")]), ANYWHERE),
-    "cff-part-second": (with_parts(lambda parts: parts + parts[1:]), NOWHERE),
+    "cff-part-second": (with_parts(lambda parts: parts + parts[1:]),
+                        HEADER_END + CHUNK_HEAD.size + 2 * PART_HEAD.size),
     "cff-events-missing": (file_bytes(header_chunk(), chunk_bytes(EVENT_DATA, [])), ANYWHERE),
     "cff-events-form": (file_bytes(header_chunk(), chunk_bytes(
         EVENT_DATA, [(0x20000, b'{"events":[]}')])), ANYWHERE),
@@ -87,12 +89,12 @@ BINARY = {
                         ANYWHERE),
     "cff-times-resource": (trace(lambda chunk: chunk.define(5, "x").event(5, 1).resource(
         b"sondeNS1\0\0\0\0")), ANYWHERE),
-    "cff-header-missing": (file_bytes(GOOD[HEADER_END:]), NOWHERE),
+    "cff-header-missing": (file_bytes(GOOD[HEADER_END:]), 12),
     "cff-header-late": (file_bytes(GOOD[HEADER_END:], header_chunk()), ANYWHERE),
     "cff-header-second": (GOOD + header_chunk(), ANYWHERE),
     "cff-header-json": (file_bytes(header_chunk(text='{"timebase":0')), ANYWHERE),
     "cff-header-timebase": (file_bytes(header_chunk({"flags": []})), ANYWHERE),
-    "cff-header-value": (file_bytes(header_chunk({"timebase": "0"})), NOWHERE),
+    "cff-header-value": (HEADER_VALUE, HEADER_VALUE.index(b'"timebase"')),
     "cff-event-undefined": (UNDEFINED, end_of(UNDEFINED, 2)),
     "cff-event-past-end": (PAST_END, end_of(PAST_END, 3)),
     "cff-event-zone": (trace(lambda chunk: chunk.define(5, "x").event("wtf.zone#set", 1, 9)
@@ -102,8 +104,7 @@ BINARY = {
     "cff-define": (raw_events(signature="uint64 n"), ANYWHERE),
     "cff-define-others": (trace(lambda chunk: chunk.define(5, "x", "uint32 a")
                                 .define(6, "x", "utf8 b")), ANYWHERE),
-    "cff-builtin": (trace(lambda chunk: chunk.define(5, "wtf.flow#branch", "utf8 name",
-                                                     flags=40)), NOWHERE),
+    "cff-builtin": (BUILTIN, end_of(BUILTIN, 7)),
     "cff-scope-leave": (trace(lambda chunk: chunk.leave(5)), ANYWHERE),
     "cff-string-ordinal": (raw_events(5, 1, 1000, signature="utf8 s"), ANYWHERE),
     "cff-any-json": (trace(lambda chunk: chunk.define(5, "x", "any v").raw(
@@ -164,6 +165,27 @@ JSON = {
     "cff-json-definition": (with_events([1, 6, 3, 0, 0, "y", "uint64 n"]), ANYWHERE),
     "cff-json-argument": (with_events([2, 6, "not a number", "text"]), ANYWHERE),
     "cff-json-argument-name": (with_events([2, 6, {"n": 1, "s": "t", "other": 5}]), ANYWHERE),
+}
+
+
+def chunk_in_json(change):
+    return document(lambda d: change(d["chunks"]))
+
+
+# Found in what a document is made into: places in that are none in the document.
+MADE_OF_JSON = {
+    "cff-chunk-times": chunk_in_json(lambda c: c[1].update(startTime=20, endTime=10)),
+    "cff-header-missing": chunk_in_json(lambda c: c.pop(0)),
+    "cff-header-late": chunk_in_json(lambda c: c.reverse()),
+    "cff-header-second": chunk_in_json(lambda c: c.append(c[0])),
+    "cff-header-value": chunk_in_json(lambda c: c[0]["parts"][0].update(timebase="0")),
+    "cff-header-timebase": chunk_in_json(lambda c: c[0]["parts"][0].pop("timebase")),
+    "cff-part-second": with_part({"type": "binary_event_buffer", **encoded(b"")}),
+    "cff-events-missing": chunk_in_json(lambda c: c[1]["parts"].clear()),
+    "cff-event-undefined": with_part({"type": "binary_event_buffer",
+                                      **encoded(struct.pack("<2I", 99, 0))}),
+    "cff-builtin": with_events([1, 6, 3, 0, 40, "wtf.flow#branch", "utf8 name"]),
+    "cff-size": document(lambda d: d["chunks"].clear()),
 }
 OLD_JSON = json.dumps([{"type": "wtf.json#header", "format_version": 2, "timebase": 10000},
                        {"event": 1, "time": 1}]).encode()
@@ -285,11 +307,20 @@ class Findings(CffCase):
 
     def test_errors_name_chunk_and_part(self):
         """Whoever looks for the fault in the file is told which chunk it is in."""
-        for name in ("cff-event-undefined", "cff-event-past-end", "cff-part-outside"):
+        for name in ("cff-event-undefined", "cff-event-past-end", "cff-part-outside",
+                     "cff-part-second", "cff-header-value", "cff-builtin", "cff-define"):
             with self.subTest(name):
                 found = [finding for finding in self.findings_of(BINARY[name][0], ".wtf-trace")
                          if finding["id"] == name]
-                self.assertRegex(found[0]["expected"] + found[0]["found"], "chunk")
+                self.assertRegex(found[0]["expected"] + found[0]["found"],
+                                 "chunk [0-9]+.* part [0-9]+")
+
+    def test_offsets_are_of_the_file(self):
+        for name, data in MADE_OF_JSON.items():
+            with self.subTest(name):
+                found = [finding["offset"] for finding in self.findings_of(data, ".wtf-json")
+                         if finding["id"] == name]
+                self.assertEqual(found, [None])
 
     def test_all_have_a_fault(self):
         listed = json.loads(self.sonde("check", "--list", "--json"))

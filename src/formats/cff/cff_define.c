@@ -222,8 +222,9 @@ static enum sonde_status name_plan(struct cff_scan *scan, struct cff_plan *plan,
 	return status;
 }
 
+/* A type that was defined by `event`; NULL: by the format. */
 static enum sonde_status add_plan(struct cff_scan *scan, const struct cff_type *type,
-				  struct sonde_error *err)
+				  const uint8_t *event, struct sonde_error *err)
 {
 	struct cff_plan *plan = sonde_vec_push(&scan->plans);
 	bool is_builtin = type->builtin != CFF_USER;
@@ -236,9 +237,10 @@ static enum sonde_status add_plan(struct cff_scan *scan, const struct cff_type *
 		.step = CFF_STEP_EVENT,
 		.kind = SONDE_EVENT_INSTANT,
 	};
-	if (is_builtin && !has_shape(type, builtin_shapes[type->builtin])) {
-		CFF_FIND(scan->findings, BUILTIN, scan->image->path, SONDE_NO_OFFSET,
-			 "%s as the format has it\t%s(%.100s)", type->name, type->name,
+	if (event && is_builtin && !has_shape(type, builtin_shapes[type->builtin])) {
+		CFF_FIND(scan->findings, BUILTIN, scan->image->path, cff_scan_offset(scan, event),
+			 "chunk %" PRIu32 " part %" PRIu32 ": %s as the format has it\t%s(%.100s)",
+			 scan->chunk, scan->buffers.items[scan->chunk].part, type->name, type->name,
 			 type->arguments);
 		is_builtin = false;
 	}
@@ -268,12 +270,16 @@ enum sonde_status cff_scan_define(struct cff_scan *scan, const uint8_t *event,
 	}
 	if (status == SONDE_CORRUPT)
 		CFF_FIND(scan->findings, DEFINE, scan->image->path, cff_scan_offset(scan, event),
-			 "a name, and arguments of known types\t%s", failure.message);
+			 "chunk %" PRIu32 " part %" PRIu32
+			 ": a name, and arguments of known types\t%s",
+			 scan->chunk, scan->buffers.items[scan->chunk].part, failure.message);
 	type = cff_types_find(&scan->types, wire);
 	if (status == SONDE_OK && defined == CFF_DEFINED_OTHERS)
 		CFF_FIND(scan->findings, DEFINE_OTHERS, scan->image->path,
 			 cff_scan_offset(scan, event),
-			 "%.100s(%.200s) as before\tother arguments or another class", type->name,
+			 "chunk %" PRIu32 " part %" PRIu32
+			 ": %.100s(%.200s) as before\tother arguments or another class",
+			 scan->chunk, scan->buffers.items[scan->chunk].part, type->name,
 			 type->arguments);
 	if (scan->visitor && scan->visitor->misdefined &&
 	    (!type || (status == SONDE_OK && defined == CFF_DEFINED_OTHERS))) {
@@ -282,7 +288,7 @@ enum sonde_status cff_scan_define(struct cff_scan *scan, const uint8_t *event,
 			return status;
 	}
 	if (type && type->number == scan->plans.count) {
-		status = add_plan(scan, type, err);
+		status = add_plan(scan, type, event, err);
 		if (status < 0)
 			return status;
 	}
@@ -393,7 +399,7 @@ enum sonde_status cff_scan_init(struct cff_scan *scan, struct sonde_error *err)
 
 	scan->leave_function = SONDE_NONE;
 	if (status == SONDE_OK)
-		status = add_plan(scan, scan->types.all.items[0], err);
+		status = add_plan(scan, scan->types.all.items[0], NULL, err);
 	if (status == SONDE_OK && !meanings_set(&scan->wires, CFF_WIRE_DEFINE, 0, 0))
 		status = sonde_fail_nomem(err);
 	return status;

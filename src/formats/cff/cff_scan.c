@@ -92,6 +92,14 @@ static enum sonde_status take_resource(struct cff_scan *scan, uint32_t chunk, ui
 	return SONDE_OK;
 }
 
+/* Where the header of a chunk has a part, for findings. */
+static uint64_t part_place(const struct cff_scan *scan, uint32_t chunk, uint32_t number)
+{
+	return cff_image_offset(scan->image, scan->image->chunks.items[chunk].offset +
+						     CFF_CHUNK_SIZE +
+						     (uint64_t)number * CFF_PART_SIZE);
+}
+
 /* The bytes of an event buffer that are there, in whole words. */
 static void take_events(struct cff_scan *scan, uint32_t chunk, uint32_t number,
 			const struct cff_part *part, struct cff_buffer *buffer)
@@ -101,12 +109,13 @@ static void take_events(struct cff_scan *scan, uint32_t chunk, uint32_t number,
 	uint64_t there = part->offset < end ? end - part->offset : 0;
 
 	if (buffer->part != SONDE_NONE)
-		CFF_FIND(scan->findings, PART_SECOND, scan->image->path, SONDE_NO_OFFSET,
+		CFF_FIND(scan->findings, PART_SECOND, scan->image->path,
+			 part_place(scan, chunk, number),
 			 "chunk %" PRIu32 " to have one event buffer\tanother one in part %" PRIu32,
 			 chunk, number);
 	if (part->size % 4)
 		CFF_FIND(scan->findings, EVENTS_LENGTH, scan->image->path,
-			 cff_scan_offset(scan, scan->image->data + place->offset),
+			 part_place(scan, chunk, number),
 			 "chunk %" PRIu32 " part %" PRIu32 " to be a multiple of 4 bytes\t%" PRIu32,
 			 chunk, number, part->size);
 	if (there > part->size)
@@ -122,8 +131,7 @@ static enum sonde_status take_part(struct cff_scan *scan, uint32_t chunk, uint32
 {
 	const struct cff_chunk *place = &scan->image->chunks.items[chunk];
 	struct cff_part part = cff_chunk_part(scan->image, place, number);
-	uint64_t offset = cff_scan_offset(scan, scan->image->data + place->offset + CFF_CHUNK_SIZE +
-							(uint64_t)number * CFF_PART_SIZE);
+	uint64_t offset = part_place(scan, chunk, number);
 
 	if (!part.data)
 		CFF_FIND(scan->findings, PART_OUTSIDE, scan->image->path, offset,
@@ -477,6 +485,7 @@ enum sonde_status cff_scan_read_chunk(struct cff_scan *scan, uint32_t number,
 	uint32_t sequence = scan->sequence;
 	enum sonde_status status = SONDE_OK;
 
+	scan->chunk = number;
 	cff_strings_set(&scan->strings, scan->image, &scan->image->chunks.items[number]);
 	scan->names.count = 0;
 	scan->segment++;

@@ -176,6 +176,7 @@ struct cff_scan {
 	SONDE_VEC(struct cff_blob) blobs;
 	struct sonde_text_map functions; /* by name; texts of the image and of types */
 	/* private */
+	uint32_t chunk;		    /* that is read */
 	struct cff_strings strings; /* of the chunk */
 	SONDE_VEC(uint32_t) names;  /* functions by ordinal in them, SONDE_NONE: not looked up */
 	struct sonde_arena texts;

@@ -11,10 +11,11 @@ import os
 import struct
 
 import tap
-from cff_case import HERE, CffCase, small_file
+from cff_case import CffCase, small_file
 from cff_reader import EVENT_DATA, EVENTS_PART, HEADER_PART, FILE_HEADER, STRINGS_PART
-from cff_writer import (CHUNK_HEAD, PART_HEAD, CffWriter, chunk_bytes, file_bytes, header_chunk, legacy_bytes,
-                        legacy_event)
+from cff_writer import (CHUNK_HEAD, PART_HEAD, CffWriter, chunk_bytes, file_bytes, header_chunk,
+                        legacy_bytes, legacy_event)
+from sonde_case import GOLDEN
 
 GOOD = small_file().bytes()
 HEADER_END = len(file_bytes(header_chunk(small_file().header)))
@@ -292,7 +293,7 @@ class Findings(CffCase):
 
     def test_own(self):
         """A file that sonde wrote from events, and what only such files have, damaged."""
-        session = os.path.join(HERE, "..", "golden", "atf", "normal")
+        session = os.path.join(GOLDEN, "normal")
         good = self.read_bytes(self.convert(session, "own.wtf-trace"))
         self.assertEqual(self.findings_of(good, ".wtf-trace"), [])
         for name, damage in OWN:

@@ -254,10 +254,9 @@ static enum sonde_status named_function(struct cff_scan *scan, const struct cff_
 	const char *text;
 	size_t length;
 
-	if (ordinal < scan->names.count && scan->names.items[ordinal] != SONDE_NONE) {
-		*function = scan->names.items[ordinal];
+	*function = cff_named_find(&scan->named, ordinal);
+	if (*function != SONDE_NONE)
 		return SONDE_OK;
-	}
 	*function = plan->function;
 	status = cff_strings_get(&scan->strings, ordinal, &text, &length, err);
 	if (status < 0 || !length)
@@ -265,15 +264,7 @@ static enum sonde_status named_function(struct cff_scan *scan, const struct cff_
 	status = cff_scan_add_function(scan, text, length, function, err);
 	if (status < 0)
 		return status;
-	while (scan->names.count < scan->strings.starts.count) {
-		uint32_t *name = sonde_vec_push(&scan->names);
-
-		if (!name)
-			return sonde_fail_nomem(err);
-		*name = SONDE_NONE;
-	}
-	scan->names.items[ordinal] = *function;
-	return SONDE_OK;
+	return cff_named_keep(&scan->named, &scan->strings, ordinal, *function, err);
 }
 
 /* A leave without a scope belongs to a function of its own. */
@@ -487,7 +478,7 @@ enum sonde_status cff_scan_read_chunk(struct cff_scan *scan, uint32_t number,
 
 	scan->chunk = number;
 	cff_strings_set(&scan->strings, scan->image, &scan->image->chunks.items[number]);
-	scan->names.count = 0;
+	scan->named.functions.count = 0;
 	scan->segment++;
 	if (scan->visitor)
 		status = scan->visitor->chunk(scan->visitor, scan, number, err);

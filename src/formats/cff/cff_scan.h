@@ -135,6 +135,11 @@ struct cff_buffer {
 	uint32_t nanosecond_count;
 };
 
+/* Functions that texts of a chunk name, by ordinal; SONDE_NONE: not looked up. */
+struct cff_named {
+	SONDE_VEC(uint32_t) functions;
+};
+
 /* A resource. */
 struct cff_blob {
 	uint32_t chunk, part;
@@ -178,7 +183,7 @@ struct cff_scan {
 	/* private */
 	uint32_t chunk;		    /* that is read */
 	struct cff_strings strings; /* of the chunk */
-	SONDE_VEC(uint32_t) names;  /* functions by ordinal in them, SONDE_NONE: not looked up */
+	struct cff_named named;	    /* by those */
 	struct sonde_arena texts;
 	struct sonde_text_map zones_by_key;
 	struct sonde_buffer key;

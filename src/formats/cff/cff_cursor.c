@@ -198,6 +198,15 @@ static enum sonde_status take_special(struct reader *reader, const struct cff_pl
 	return is_done ? SONDE_OK : sonde_fail_nomem(err);
 }
 
+static enum sonde_status fail_index(const struct reader *reader, struct sonde_error *err)
+{
+	sonde_fail(err, SONDE_CORRUPT, cff_scan_offset(reader->scan, reader->at),
+		   "the events here are not as the index of the file says; sonde recover writes a "
+		   "copy without it");
+	sonde_error_set_file(err, reader->scan->image->path);
+	return SONDE_CORRUPT;
+}
+
 static enum sonde_status take_event(struct reader *reader, const struct cff_plan *plan,
 				    struct sonde_error *err)
 {
@@ -220,6 +229,8 @@ static enum sonde_status take_event(struct reader *reader, const struct cff_plan
 		status = sonde_fail_nomem(err);
 	if (status < 0)
 		return status;
+	if (__builtin_expect(event->function == SONDE_NONE, 0))
+		return fail_index(reader, err);
 	event->detail = has_detail && reader->index < SONDE_NONE ? (uint32_t)reader->index :
 								   SONDE_NONE;
 	if (event->kind == SONDE_EVENT_COUNTER)
@@ -230,15 +241,6 @@ static enum sonde_status take_event(struct reader *reader, const struct cff_plan
 	reader->types[reader->count++] = plan->type->number;
 	reader->index++;
 	return SONDE_OK;
-}
-
-static enum sonde_status fail_index(const struct reader *reader, struct sonde_error *err)
-{
-	sonde_fail(err, SONDE_CORRUPT, cff_scan_offset(reader->scan, reader->at),
-		   "the events here are not as the index of the file says; sonde recover writes a "
-		   "copy without it");
-	sonde_error_set_file(err, reader->scan->image->path);
-	return SONDE_CORRUPT;
 }
 
 /* Reads up to `limit` events of the present piece as a new batch. */

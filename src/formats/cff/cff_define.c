@@ -178,9 +178,10 @@ static void plan_user(const struct cff_scan *scan, struct cff_plan *plan)
 	}
 }
 
-static enum sonde_status add_event_type(struct cff_scan *scan, const struct cff_type *type,
-					uint32_t *id, struct sonde_error *err)
+enum sonde_status cff_scan_add_event_type(struct cff_scan *scan, const struct cff_type *type,
+					  struct sonde_error *err)
 {
+	uint32_t *id = &scan->plans.items[type->number].event_type;
 	struct sonde_event_type value = {
 		.flags = type->flags,
 		.is_scope = type->class == CFF_CLASS_SCOPE,
@@ -197,6 +198,17 @@ static enum sonde_status add_event_type(struct cff_scan *scan, const struct cff_
 	return status;
 }
 
+/*
+ * Whether events of a type are of it in the model too: calls are of functions, and of an event type
+ * only for their arguments.
+ */
+static bool needs_event_type(const struct cff_plan *plan)
+{
+	if (plan->kind == SONDE_EVENT_CALL)
+		return plan->has_detail;
+	return plan->step < CFF_STEP_DEFINE && plan->step != CFF_STEP_LEAVE;
+}
+
 /* Event type and function of a plan: those that our definitions name, or new ones. */
 static enum sonde_status name_plan(struct cff_scan *scan, struct cff_plan *plan,
 				   struct sonde_error *err)
@@ -209,8 +221,8 @@ static enum sonde_status name_plan(struct cff_scan *scan, struct cff_plan *plan,
 	if (scan->ours)
 		cff_ours_find(scan->ours, type->name, type->model_arguments, &function,
 			      &plan->event_type);
-	if (plan->event_type == SONDE_NONE)
-		status = add_event_type(scan, type, &plan->event_type, err);
+	if (plan->event_type == SONDE_NONE && needs_event_type(plan))
+		status = cff_scan_add_event_type(scan, type, err);
 	if (plan->kind == SONDE_EVENT_CALL) {
 		if (status == SONDE_OK && function == SONDE_NONE)
 			status = cff_scan_add_function(scan, type->name, strlen(type->name),

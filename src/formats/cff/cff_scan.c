@@ -244,6 +244,18 @@ static enum sonde_status open_piece(struct cff_scan *scan, struct run *run, cons
 	return SONDE_OK;
 }
 
+/* The function of a name that an event has, or stands for. */
+static enum sonde_status add_function(struct cff_scan *scan, const char *name, size_t length,
+				      uint32_t *function, struct sonde_error *err)
+{
+	uint32_t before = sonde_definitions_function_count(scan->definitions);
+	enum sonde_status status = cff_scan_add_function(scan, name, length, function, err);
+
+	if (sonde_definitions_function_count(scan->definitions) != before)
+		scan->has_unnamed = true;
+	return status;
+}
+
 /* The function that a wtf.scope#enter names; looked up once for each text of a chunk. */
 static enum sonde_status named_function(struct cff_scan *scan, const struct cff_plan *plan,
 					const uint8_t *event, uint32_t *function,
@@ -261,7 +273,7 @@ static enum sonde_status named_function(struct cff_scan *scan, const struct cff_
 	status = cff_strings_get(&scan->strings, ordinal, &text, &length, err);
 	if (status < 0 || !length)
 		return status;
-	status = cff_scan_add_function(scan, text, length, function, err);
+	status = add_function(scan, text, length, function, err);
 	if (status < 0)
 		return status;
 	return cff_named_keep(&scan->named, &scan->strings, ordinal, *function, err);
@@ -277,8 +289,8 @@ static enum sonde_status note_leave(struct cff_scan *scan, struct run *run, stru
 	run->leave_count++;
 	if (scan->leave_function != SONDE_NONE)
 		return SONDE_OK;
-	return cff_scan_add_function(scan, "wtf.scope#leave", strlen("wtf.scope#leave"),
-				     &scan->leave_function, err);
+	return add_function(scan, "wtf.scope#leave", strlen("wtf.scope#leave"),
+			    &scan->leave_function, err);
 }
 
 /* An event of the model. */
@@ -313,6 +325,13 @@ static enum sonde_status take_event(struct cff_scan *scan, struct run *run,
 		has_detail = cff_walk_has_detail(scan, plan, &event);
 		run->marker = (struct cff_marker){ 0 };
 		run->is_marked = false;
+		/* what the marker names is not there, and the event is none that has a type */
+		if (event.function == SONDE_NONE) {
+			scan->has_unnamed = true;
+			status = cff_scan_add_event_type(scan, plan->type, err);
+		}
+		if (status < 0)
+			return status;
 	} else if (!cff_walk_event(scan, &zone->stack, plan, function, at, &event)) {
 		return sonde_fail_nomem(err);
 	}

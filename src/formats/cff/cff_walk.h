@@ -95,7 +95,10 @@ static inline bool cff_stack_push(struct cff_stack *stack, uint32_t function, ui
 	return true;
 }
 
-/* A leave of nothing where no function stands for it: only where an index is wrong. */
+/*
+ * A leave of nothing where no function stands for it: only where an index is wrong. Then it has no
+ * event type either.
+ */
 static inline void cff_walk_orphan(const struct cff_plan *plan, struct sonde_event *event)
 {
 	event->kind = SONDE_EVENT_INSTANT;

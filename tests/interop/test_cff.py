@@ -471,6 +471,17 @@ class ThroughAtf(CffCase):
                 shutil.rmtree(back)
                 os.remove(self.path("there.wtf-trace"))
 
+    def test_sessions_check_without_warnings(self):
+        """Also where the machine is not known, and functions are of no module."""
+        plain = CffWriter()
+        plain.begin("Z").scope(5, "plain").event(5, 1).leave(2)
+        for name, writer in (("plain", plain), ("small", small_file()), ("larger", larger_file())):
+            with self.subTest(name):
+                session = self.convert(self.written(writer, name + ".wtf-trace"), name, "-t", "atf")
+                found, _ = self.findings(session)
+                self.assertEqual({finding["id"] for finding in found}, {"atf-index-machine-none"})
+                self.assertEqual({finding["severity"] for finding in found}, {"note"})
+
     def test_only_what_events_are_of(self):
         """No event types for structure, for leaves, and for scopes without arguments."""
         writer = CffWriter()

@@ -144,8 +144,9 @@ static void put_time(struct cli *cli, const struct info *info)
 	cli_put_duration(&cli->out, info->last_ns - info->first_ns, " ");
 	sonde_buffer_put_text(&cli->out, " from @");
 	sonde_buffer_put_u64(&cli->out, info->first_ns);
-	if (clock)
-		sonde_buffer_put_format(&cli->out, " ns on the %s clock",
+	sonde_buffer_put_text(&cli->out, " ns");
+	if (clock && clock->kind != SONDE_CLOCK_UNKNOWN)
+		sonde_buffer_put_format(&cli->out, " on the %s clock",
 					sonde_clock_kind_name(clock->kind));
 	sonde_buffer_put_char(&cli->out, '\n');
 	if (!info_realtime(info, info->first_ns, &realtime_ns))

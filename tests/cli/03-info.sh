@@ -96,7 +96,7 @@ is "$(grep -c ' unfinished$' "$out")" 25 "all of them with -v"
 
 run formats
 exits 0 "formats"
-out_has '^atf +ADA Trace Format v2 +folder +read, write, check, recover +events, details, blobs$' \
+out_has '^atf +ADA Trace Format v2 +folder +\.atf +read, write, check, recover +events, details, blobs$' \
 	"formats lists atf"
 
 if have python3; then

@@ -539,6 +539,23 @@ static void test_by_hand_findings(void **state)
 }
 
 /* A document with everything in it. */
+/* Of base64 that the end of the file cuts, what there is of it is read. */
+static void test_base64_cut(void **state)
+{
+	static const char text[] = "{\"chunks\":[{\"id\":1,\"type\":\"event_data\",\"parts\":[{"
+				   "\"type\":\"binary_event_buffer\",\"value\": \"AgAAAAUAAAABAA";
+	struct sonde_diagnostics *findings = sonde_diagnostics_new();
+	struct sonde_mapped_file image;
+
+	(void)state;
+	assert_int_equal(make(text, sizeof(text) - 1, &image, findings), SONDE_OK);
+	assert_string_equal(sonde_diagnostics_at(findings, 0)->type->id, "cff-json-broken");
+	assert_int_equal(image.size, 12 + 24 + 12 + 12);
+	assert_memory_equal(image.data + 12 + 24 + 8, "\x09\0\0\0\2\0\0\0\5\0\0\0\1\0\0", 15);
+	sonde_mapped_file_release(&image);
+	sonde_diagnostics_free(findings);
+}
+
 static const char everything[] =
 	"{\"wtfVersion\":1436947200000,\"formatVersion\":10,\"chunks\":[" HEADER_CHUNK
 	",{\"id\":2,\"type\":\"event_data\",\"startTime\":1,\"endTime\":2,\"parts\":[{\"type\":"
@@ -711,8 +728,9 @@ int main(void)
 		cmocka_unit_test(test_floats),	      cmocka_unit_test(test_broken_events),
 		cmocka_unit_test(test_across_chunks), cmocka_unit_test(test_losses),
 		cmocka_unit_test(test_by_hand),	      cmocka_unit_test(test_by_hand_findings),
-		cmocka_unit_test(test_cut),	      cmocka_unit_test(test_changed),
-		cmocka_unit_test(test_hostile),	      cmocka_unit_test(test_corpus),
+		cmocka_unit_test(test_base64_cut),    cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_changed),	      cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_corpus),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch_in_memory, remove_scratch);

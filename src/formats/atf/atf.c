@@ -10,6 +10,7 @@ const struct sonde_format sonde_format_atf = {
 		.name = "atf",
 		.title = "ADA Trace Format v2",
 		.shape = "folder",
+		.suffix = ".atf",
 		.lanes_read = SONDE_LANE_EVENTS | SONDE_LANE_DETAILS | SONDE_LANE_BLOBS,
 		.lanes_written = SONDE_LANE_EVENTS | SONDE_LANE_DETAILS | SONDE_LANE_BLOBS,
 		.can_check = true,

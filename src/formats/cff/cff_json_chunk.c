@@ -86,12 +86,32 @@ static enum sonde_status read_part_type(struct cff_json_maker *state, struct cff
 	return sonde_json_skip(&state->json, err);
 }
 
+/* The document breaks off within base64: what there is of it is as good as before. */
+static void keep_cut_text(const struct cff_json_maker *state, struct cff_json_part *part,
+			  uint64_t from)
+{
+	const char *end = (const char *)state->maker->input + state->maker->size;
+	const char *start = memchr(state->maker->input + from, '"', state->maker->size - from);
+	size_t length = start ? (size_t)(end - start) - 1 : 0;
+
+	if (part->type != CFF_PART_EVENTS && part->type != CFF_PART_BINARY_RESOURCE)
+		return;
+	if (!length || memchr(start + 1, '"', length))
+		return;
+	part->text = start + 1;
+	part->length = length & ~(size_t)3;
+	part->text_offset = (uint64_t)(part->text - (const char *)state->maker->input);
+}
+
 /* The contents: a text, which may be very long, or an array, which is read when all is known. */
 static enum sonde_status read_part_value(struct cff_json_maker *state, struct cff_json_part *part,
 					 struct sonde_error *err)
 {
+	uint64_t from = sonde_json_position(&state->json);
 	enum sonde_status status = sonde_json_next(&state->json, err);
 
+	if (status == SONDE_TRUNCATED)
+		keep_cut_text(state, part, from);
 	if (status < 0)
 		return status;
 	if (state->json.token == SONDE_JSON_ARRAY_BEGIN)

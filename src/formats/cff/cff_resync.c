@@ -51,6 +51,31 @@ static bool is_part_type(uint32_t type)
 	       (type >> 16) == (CFF_PART_BINARY_RESOURCE >> 16);
 }
 
+/* The last chunk of a file that was cut: all is well with it, as far as it is there. */
+static bool is_cut(const struct cff_image *image, uint64_t offset)
+{
+	uint64_t length, list;
+	uint32_t parts;
+
+	if (!is_sane(image, offset))
+		return false;
+	length = field(image, offset, CFF_CHUNK_LENGTH);
+	parts = field(image, offset, CFF_CHUNK_PARTS);
+	list = CFF_CHUNK_SIZE + (uint64_t)parts * CFF_PART_SIZE;
+	if (length <= image->size - offset || length % 4)
+		return false;
+	for (uint32_t i = 0; i < parts && i < PARTS_LOOKED_AT; i++) {
+		uint64_t entry = offset + CFF_CHUNK_SIZE + (uint64_t)i * CFF_PART_SIZE;
+
+		if (!is_part_type(field(image, entry, CFF_PART_TYPE)) ||
+		    list + field(image, entry, CFF_PART_OFFSET) +
+				    field(image, entry, CFF_PART_LENGTH) >
+			    length)
+			return false;
+	}
+	return parts > 0;
+}
+
 /* Sane in every respect, with parts that lie within it. *parts_end: where the last of them ends. */
 static bool is_plausible(const struct cff_image *image, uint64_t offset, uint64_t *parts_end)
 {
@@ -144,7 +169,8 @@ enum sonde_status cff_resync(struct cff_image *image, uint64_t *dropped, struct 
 		if (is_plausible(image, offset, &parts_end)) {
 			length = field(image, offset, CFF_CHUNK_LENGTH);
 			next = offset + length;
-			if (next != image->size && !has_sane_length(image, next))
+			if (next != image->size && !has_sane_length(image, next) &&
+			    !is_cut(image, next))
 				next = measure_damaged(image, offset, &length, dropped);
 		} else if (is_sane(image, offset)) {
 			next = measure_damaged(image, offset, &length, dropped);

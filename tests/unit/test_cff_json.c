@@ -548,7 +548,8 @@ static void test_base64_cut(void **state)
 	struct sonde_mapped_file image;
 
 	(void)state;
-	assert_int_equal(make(text, sizeof(text) - 1, &image, findings), SONDE_OK);
+	assert_int_equal(make_image(cff_make_from_json, text, sizeof(text) - 1, &image, findings),
+			 SONDE_OK);
 	assert_string_equal(sonde_diagnostics_at(findings, 0)->type->id, "cff-json-broken");
 	assert_int_equal(image.size, 12 + 24 + 12 + 12);
 	assert_memory_equal(image.data + 12 + 24 + 8, "\x09\0\0\0\2\0\0\0\5\0\0\0\1\0\0", 15);

@@ -444,6 +444,22 @@ class Writing(CffCase):
         self.sonde("check", target)
 
 
+    def test_strict_sees_what_definitions_lose(self):
+        """A name that is not UTF-8, of a type without events: only in the definitions, at the end."""
+        writer = CffWriter()
+        writer.begin("Z").define(5, "x").define(6, "name").event(5, 1)
+        path = self.path("odd.wtf-trace")
+        with open(path, "wb") as file:
+            file.write(writer.bytes().replace(b"\0name\0", b"\0n\xffme\0"))
+        target, losses = self.losses(path, "some.wtf-trace", "--track", "0", "-t", "cff")
+        self.assertEqual([loss["what"] for loss in losses], ["names that are not UTF-8"])
+        os.remove(target)
+        for kind in ("cff", "cff-json"):
+            self.convert(path, "some.wtf-trace", "--track", "0", "-t", kind, "--strict",
+                         expect=(1,))
+            self.assertFalse(os.path.exists(target))
+
+
 class ThroughAtf(CffCase):
     """ATF to CFF and back is the same session: definitions and events, byte for byte."""
 

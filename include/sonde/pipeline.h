@@ -44,9 +44,9 @@ struct sonde_sink;
 struct sonde_run_result;
 
 /*
- * Order of calls: begin; then per track, any number of `events`, one `track_end`; then finish or,
- * when anything failed, no finish; free in every case. Definitions are looked up when needed in
- * the `definitions` of `begin`, which may grow meanwhile and live until finish. What a track's
+ * Order of calls: begin; then per track, any number of `events`, one `track_end`; then complete and
+ * finish or, when anything failed, neither; free in every case. Definitions are looked up when needed
+ * in the `definitions` of `begin`, which may grow meanwhile and live until finish. What a track's
  * definition says of its events (counts, times) is the source's: filters may let fewer come.
  */
 struct sonde_sink_ops {
@@ -60,7 +60,7 @@ struct sonde_sink_ops {
 	/*
 	 * Takes a source as a whole, where it knows how to do that better than by its events: when
 	 * there is one source and no selection, and before begin, which then does not follow, nor
-	 * do events; finish does. SONDE_END: it does not. May be NULL. Fills *result, but for the
+	 * do events; complete and finish do. SONDE_END: it does not. May be NULL. Fills *result, but for the
 	 * resources: all of them come along.
 	 */
 	enum sonde_status (*whole)(struct sonde_sink *sink, struct sonde_recording *source,
@@ -74,6 +74,11 @@ struct sonde_sink_ops {
 	/* No more events of this track. Called once for every track, also for empty ones. */
 	enum sonde_status (*track_end)(struct sonde_sink *sink, uint32_t track,
 				       struct sonde_error *err);
+	/*
+	 * All was fed: writes what is left, and reports what is lost by that. A run that must not
+	 * lose anything ends here where something is. May be NULL.
+	 */
+	enum sonde_status (*complete)(struct sonde_sink *sink, struct sonde_error *err);
 	/* All is there: make the output visible under its final name. */
 	enum sonde_status (*finish)(struct sonde_sink *sink, struct sonde_error *err);
 	/* Releases the sink; without a finish before, nothing of the output stays. */

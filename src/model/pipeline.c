@@ -627,6 +627,8 @@ enum sonde_status sonde_pipeline_run(struct sonde_recording *const *sources, siz
 		status = feed(&run, result, err);
 	if (!status)
 		status = count_lost_tracks(&run, err);
+	if (!status && sink->ops->complete)
+		status = sink->ops->complete(sink, err);
 	if (!status && options->strict && loses(options->loss))
 		status = sonde_fail(err, SONDE_LIMIT, SONDE_NO_OFFSET,
 				    "something would be lost, and that was forbidden");

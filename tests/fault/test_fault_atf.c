@@ -10,8 +10,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -20,21 +18,11 @@
 #include "../unit/annotations_fixture.h"
 #include "../unit/scratch.h"
 #include "fault.h"
+#include "recording.h"
 
-struct world {
-	char input[512];
-	char output[80];
-};
-
-static void remove_output(void *user)
+static struct fault_world world_of(const char *golden)
 {
-	(void)user;
-	remove_tree(scratch_path("out"));
-}
-
-static struct world world_of(const char *golden)
-{
-	struct world world;
+	struct fault_world world = { .format = "atf", .none_of = SONDE_WARNING };
 
 	snprintf(world.input, sizeof(world.input), "%s/atf/%s", getenv("GOLDEN"), golden);
 	snprintf(world.output, sizeof(world.output), "%s/out", scratch);
@@ -64,7 +52,7 @@ static enum sonde_status walk_track(struct sonde_recording *recording, uint32_t 
 
 static enum sonde_status run_walk(void *user, struct sonde_error *err)
 {
-	const struct world *world = user;
+	const struct fault_world *world = user;
 	struct sonde_recording *recording;
 	enum sonde_status status = sonde_recording_open(world->input, NULL, &recording, err);
 	uint32_t tracks;
@@ -78,82 +66,9 @@ static enum sonde_status run_walk(void *user, struct sonde_error *err)
 	return status;
 }
 
-static enum sonde_status run_check(void *user, struct sonde_error *err)
-{
-	const struct world *world = user;
-	struct sonde_diagnostics *diagnostics = sonde_diagnostics_new();
-	struct sonde_check_options options = { .threads = 1 };
-	enum sonde_status status;
-
-	if (!diagnostics)
-		return sonde_fail_nomem(err);
-	status = sonde_check(world->input, &options, diagnostics, err);
-	sonde_diagnostics_free(diagnostics);
-	return status;
-}
-
-static enum sonde_status run_convert(void *user, struct sonde_error *err)
-{
-	const struct world *world = user;
-	struct sonde_create_options create = { .format = "atf" };
-	struct sonde_run_options options = { .threads = 1 };
-	struct sonde_recording *recording;
-	struct sonde_run_result result;
-	struct sonde_sink *sink = NULL;
-	enum sonde_status status = sonde_recording_open(world->input, NULL, &recording, err);
-
-	if (status < 0)
-		return status;
-	status = sonde_sink_create(world->output, &create, &sink, err);
-	if (status == SONDE_OK)
-		status = sonde_pipeline_run(&recording, 1, sink, &options, &result, err);
-	sonde_sink_free(sink);
-	sonde_recording_close(recording);
-	return status;
-}
-
-static enum sonde_status run_recover(void *user, struct sonde_error *err)
-{
-	const struct world *world = user;
-	struct sonde_diagnostics *diagnostics = sonde_diagnostics_new();
-	struct sonde_recover_options options = { 0 };
-	struct sonde_recover_result result;
-	enum sonde_status status;
-
-	if (!diagnostics)
-		return sonde_fail_nomem(err);
-	status = sonde_recover(world->input, world->output, &options, diagnostics, &result, err);
-	sonde_diagnostics_free(diagnostics);
-	return status;
-}
-
-/* No output where it failed, nothing half done beside it, and a sound one where it did not. */
-static void expect_whole_or_nothing(void *user, enum sonde_status status,
-				    const struct sonde_error *err)
-{
-	const struct world *world = user;
-	struct sonde_diagnostics *diagnostics = sonde_diagnostics_new();
-	struct sonde_check_options options = { .threads = 1 };
-	struct sonde_error check_error = { 0 };
-	char command[128];
-
-	(void)err;
-	snprintf(command, sizeof(command), "test \"$(ls -d %s* 2>/dev/null | wc -l)\" -le 1",
-		 world->output);
-	assert_int_equal(system(command), 0);
-	if (access(world->output, F_OK) == 0) {
-		assert_int_equal(sonde_check(world->output, &options, diagnostics, &check_error),
-				 SONDE_OK);
-		assert_int_equal(sonde_diagnostics_count(diagnostics, SONDE_WARNING), 0);
-	} else {
-		assert_true(status < 0);
-	}
-	sonde_diagnostics_free(diagnostics);
-}
-
 static void test_walk(void **state)
 {
-	struct world world = world_of("normal"), crashed = world_of("crashed");
+	struct fault_world world = world_of("normal"), crashed = world_of("crashed");
 	struct fault_case walk = { .run = run_walk, .user = &world };
 
 	(void)state;
@@ -165,7 +80,7 @@ static void test_walk(void **state)
 
 static void test_check(void **state)
 {
-	struct world world = world_of("bad_link"), crashed = world_of("crashed");
+	struct fault_world world = world_of("bad_link"), crashed = world_of("crashed");
 	struct fault_case check = { .run = run_check, .user = &world };
 
 	(void)state;
@@ -177,7 +92,7 @@ static void test_check(void **state)
 
 static void test_convert(void **state)
 {
-	struct world world = world_of("normal");
+	struct fault_world world = world_of("normal");
 	struct fault_case convert = {
 		.run = run_convert,
 		.before = remove_output,
@@ -193,7 +108,7 @@ static void test_convert(void **state)
 
 static void test_recover(void **state)
 {
-	struct world world = world_of("crashed");
+	struct fault_world world = world_of("crashed");
 	struct fault_case recover = {
 		.run = run_recover,
 		.before = remove_output,
@@ -210,7 +125,7 @@ static void test_recover(void **state)
 /* The same with annotations: event types, arguments and resources. */
 static void test_annotations(void **state)
 {
-	struct world world = world_of("");
+	struct fault_world world = world_of("");
 	struct fault_case run = { .run = run_walk, .user = &world };
 
 	(void)state;

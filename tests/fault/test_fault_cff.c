@@ -5,15 +5,12 @@
  * fails cleanly, and an output is there whole or not at all. The files are the seeds of the
  * fuzzer.
  */
-#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -21,24 +18,11 @@
 
 #include "../unit/scratch.h"
 #include "fault.h"
+#include "recording.h"
 
-struct world {
-	char input[512];
-	char output[80];
-	const char *format; /* to convert to */
-	const char *style;
-};
-
-static void remove_output(void *user)
+static struct fault_world world_of(const char *seed)
 {
-	(void)user;
-	unlink(scratch_path("out"));
-	remove_tree(scratch_path("out"));
-}
-
-static struct world world_of(const char *seed)
-{
-	struct world world = { .format = "cff" };
+	struct fault_world world = { .format = "cff", .none_of = SONDE_ERROR };
 
 	snprintf(world.input, sizeof(world.input), "%s/tests/fuzz/corpus/cff_binary/%s",
 		 getenv("SOURCE_ROOT"), seed);
@@ -87,7 +71,7 @@ static enum sonde_status walk(struct sonde_recording *recording, struct sonde_er
 
 static enum sonde_status run_walk(void *user, struct sonde_error *err)
 {
-	const struct world *world = user;
+	const struct fault_world *world = user;
 	struct sonde_recording *recording;
 	enum sonde_status status = sonde_recording_open(world->input, NULL, &recording, err);
 
@@ -98,64 +82,10 @@ static enum sonde_status run_walk(void *user, struct sonde_error *err)
 	return status;
 }
 
-static enum sonde_status run_check(void *user, struct sonde_error *err)
-{
-	const struct world *world = user;
-	struct sonde_diagnostics *diagnostics = sonde_diagnostics_new();
-	struct sonde_check_options options = { .threads = 1 };
-	enum sonde_status status;
-
-	if (!diagnostics)
-		return sonde_fail_nomem(err);
-	status = sonde_check(world->input, &options, diagnostics, err);
-	sonde_diagnostics_free(diagnostics);
-	return status;
-}
-
-static enum sonde_status run_recover(void *user, struct sonde_error *err)
-{
-	const struct world *world = user;
-	struct sonde_diagnostics *diagnostics = sonde_diagnostics_new();
-	struct sonde_recover_options options = { 0 };
-	struct sonde_recover_result result;
-	enum sonde_status status;
-
-	if (!diagnostics)
-		return sonde_fail_nomem(err);
-	status = sonde_recover(world->input, world->output, &options, diagnostics, &result, err);
-	sonde_diagnostics_free(diagnostics);
-	return status;
-}
-
-static enum sonde_status run_convert(void *user, struct sonde_error *err)
-{
-	const struct world *world = user;
-	struct sonde_create_options create = { .format = world->format, .style = world->style };
-	struct sonde_run_options options = { .threads = 1 };
-	struct sonde_recording *recording;
-	struct sonde_run_result result;
-	struct sonde_sink *sink = NULL;
-	enum sonde_status status = sonde_recording_open(world->input, NULL, &recording, err);
-
-	if (status < 0)
-		return status;
-	create.loss = options.loss = sonde_loss_new();
-	if (!options.loss)
-		status = sonde_fail_nomem(err);
-	if (status == SONDE_OK)
-		status = sonde_sink_create(world->output, &create, &sink, err);
-	if (status == SONDE_OK)
-		status = sonde_pipeline_run(&recording, 1, sink, &options, &result, err);
-	sonde_sink_free(sink);
-	sonde_loss_free(options.loss);
-	sonde_recording_close(recording);
-	return status;
-}
-
-/* As above, of one kind of event, so that the file is made anew from events. */
+/* As run_convert(), of one kind of event, so that the file is made anew from events. */
 static enum sonde_status run_select(void *user, struct sonde_error *err)
 {
-	const struct world *world = user;
+	const struct fault_world *world = user;
 	struct sonde_create_options create = { .format = world->format, .style = world->style };
 	struct sonde_run_options options = { .threads = 1, .selection = { .max_depth = 50 } };
 	struct sonde_recording *recording;
@@ -173,41 +103,6 @@ static enum sonde_status run_select(void *user, struct sonde_error *err)
 	return status;
 }
 
-/* The output, and whatever was begun beside it. */
-static unsigned int count_outputs(void)
-{
-	DIR *folder = opendir(scratch);
-	const struct dirent *entry;
-	unsigned int count = 0;
-
-	assert_non_null(folder);
-	while ((entry = readdir(folder)))
-		count += strncmp(entry->d_name, "out", 3) == 0;
-	closedir(folder);
-	return count;
-}
-
-/* No output where it failed, nothing half done beside it, and a sound one where it did not. */
-static void expect_whole_or_nothing(void *user, enum sonde_status status,
-				    const struct sonde_error *err)
-{
-	const struct world *world = user;
-	struct sonde_diagnostics *diagnostics = sonde_diagnostics_new();
-	struct sonde_check_options options = { .threads = 1 };
-	struct sonde_error check_error = { 0 };
-
-	(void)err;
-	assert_true(count_outputs() <= 1);
-	if (access(world->output, F_OK) == 0) {
-		assert_int_equal(sonde_check(world->output, &options, diagnostics, &check_error),
-				 SONDE_OK);
-		assert_int_equal(sonde_diagnostics_count(diagnostics, SONDE_ERROR), 0);
-	} else {
-		assert_true(status < 0);
-	}
-	sonde_diagnostics_free(diagnostics);
-}
-
 static void test_walk(void **state)
 {
 	static const char *const seeds[] = { "whole", "several_chunks", "wide", "exact_times",
@@ -215,7 +110,7 @@ static void test_walk(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
-		struct world world = world_of(seeds[i]);
+		struct fault_world world = world_of(seeds[i]);
 		struct fault_case walk_case = { .run = run_walk, .user = &world };
 
 		assert_true(fault_run_all(FAULT_ALLOCATION, &walk_case) > 20);
@@ -230,7 +125,7 @@ static void test_check(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
-		struct world world = world_of(seeds[i]);
+		struct fault_world world = world_of(seeds[i]);
 		struct fault_case check = { .run = run_check, .user = &world };
 
 		assert_true(fault_run_all(FAULT_ALLOCATION, &check) > 10);
@@ -238,7 +133,7 @@ static void test_check(void **state)
 	}
 }
 
-static void run_writing(struct world *world,
+static void run_writing(struct fault_world *world,
 			enum sonde_status (*run)(void *user, struct sonde_error *err))
 {
 	struct fault_case writing = {
@@ -255,7 +150,7 @@ static void run_writing(struct world *world,
 
 static void test_recover(void **state)
 {
-	struct world cut = world_of("cut_in_events"), wire = world_of("undefined_wire");
+	struct fault_world cut = world_of("cut_in_events"), wire = world_of("undefined_wire");
 
 	(void)state;
 	run_writing(&cut, run_recover);
@@ -264,7 +159,7 @@ static void test_recover(void **state)
 
 static void test_convert(void **state)
 {
-	struct world world = world_of("whole"), several = world_of("several_chunks");
+	struct fault_world world = world_of("whole"), several = world_of("several_chunks");
 
 	(void)state;
 	run_writing(&world, run_convert);
@@ -278,7 +173,7 @@ static void test_convert_json(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(styles) / sizeof(styles[0]); i++) {
-		struct world world = world_of("whole");
+		struct fault_world world = world_of("whole");
 
 		world.format = "cff-json";
 		world.style = styles[i];
@@ -288,7 +183,7 @@ static void test_convert_json(void **state)
 
 static void test_convert_atf(void **state)
 {
-	struct world world = world_of("several_chunks");
+	struct fault_world world = world_of("several_chunks");
 
 	(void)state;
 	world.format = "atf";

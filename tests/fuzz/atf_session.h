@@ -17,20 +17,12 @@
 
 #include "base/crc.h"
 #include "formats/atf/atf_layout.h"
+#include "require.h"
 
 static char session_folder[64], recovered_folder[80];
 
 /* What was read adds up here, so that no reading is left out as useless. */
 static volatile unsigned int touched;
-
-#define REQUIRE(condition)                                                                         \
-	do {                                                                                       \
-		if (!(condition)) {                                                                \
-			fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__,          \
-				#condition);                                                       \
-			abort();                                                                   \
-		}                                                                                  \
-	} while (0)
 
 static inline void session_remove(void)
 {

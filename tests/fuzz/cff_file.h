@@ -16,20 +16,12 @@
 #include <sonde/sonde.h>
 
 #include "base/crc.h"
+#include "require.h"
 
 static char fuzz_folder[64], fuzz_input[96], fuzz_output[96];
 
 /* What was read adds up here, so that no reading is left out as useless. */
 static volatile unsigned int touched;
-
-#define REQUIRE(condition)                                                                         \
-	do {                                                                                       \
-		if (!(condition)) {                                                                \
-			fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__,          \
-				#condition);                                                       \
-			abort();                                                                   \
-		}                                                                                  \
-	} while (0)
 
 static inline void fuzz_remove_folder(void)
 {

@@ -15,15 +15,7 @@
 #include <sonde/sonde.h>
 
 #include "formats/cff/cff_image.h"
-
-#define REQUIRE(condition)                                                                         \
-	do {                                                                                       \
-		if (!(condition)) {                                                                \
-			fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__,          \
-				#condition);                                                       \
-			abort();                                                                   \
-		}                                                                                  \
-	} while (0)
+#include "require.h"
 
 typedef enum sonde_status maker_function(const struct cff_maker *maker, struct sonde_error *err);
 

@@ -11,18 +11,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "require.h"
 #include "symbols/symbols.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define REQUIRE(condition)                                                                         \
-	do {                                                                                       \
-		if (!(condition)) {                                                                \
-			fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__,          \
-				#condition);                                                       \
-			abort();                                                                   \
-		}                                                                                  \
-	} while (0)
 
 /* A file in memory that is filled anew each time. */
 static const char *put_input(const uint8_t *data, size_t size)

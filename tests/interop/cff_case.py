@@ -12,14 +12,13 @@ import os
 import shutil
 import struct
 import subprocess
-import tempfile
 import unittest
 
 from cff_reader import parse_signature, read_file
 from cff_writer import CffWriter
+from sonde_case import SondeCase
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SONDE = os.environ["SONDE"]
 CORPUS = os.path.join(os.environ["SONDE_CORPUS"], "cff") if os.environ.get("SONDE_CORPUS") else None
 PROBES = os.path.join(CORPUS, "probes") if CORPUS else None
 LEAVE, ENTER = "wtf.scope#leave", "wtf.scope#enter"
@@ -319,29 +318,7 @@ def larger_file(chunks=6, calls=200):
     return writer
 
 
-class CffCase(unittest.TestCase):
-    maxDiff = 2000
-
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="sonde-interop-")
-        self.addCleanup(shutil.rmtree, self.folder, True)
-
-    def path(self, *names):
-        return os.path.join(self.folder, *names)
-
-    def run_sonde(self, *arguments):
-        done = subprocess.run([SONDE, *arguments], stdin=subprocess.DEVNULL, check=False,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.assertIn(done.returncode, (0, 1, 2, 3),
-                      f"sonde {' '.join(arguments)}\n{done.stderr.decode(errors='replace')}")
-        return done
-
-    def sonde(self, *arguments, expect=(0,)):
-        done = self.run_sonde(*arguments)
-        self.assertIn(done.returncode, expect,
-                      f"sonde {' '.join(arguments)}\n{done.stderr.decode(errors='replace')}")
-        return done.stdout.decode()
-
+class CffCase(SondeCase):
     def dump(self, path, expect=(0,)):
         return [parse_json(line) for line in
                 self.sonde("dump", "--json", "--detail", path, expect=expect).splitlines()]

@@ -10,8 +10,6 @@ import hashlib
 import json
 import os
 import shutil
-import subprocess
-import tempfile
 import unittest
 
 import tap
@@ -22,9 +20,8 @@ from atf_reader import (CALL, COUNTER, DETAIL_CALL, DETAIL_RECORD, DETAIL_RETURN
 from atf_writer import (ANNOTATIONS, ARM64, ThreadWriter, annotations_module, arguments_detail,
                         event_type_symbol, function_id, function_payload, manifest_of,
                         pack_arguments, patch, write_manifest, write_process)
+from sonde_case import GOLDEN, SondeCase
 
-SONDE = os.environ["SONDE"]
-GOLDEN = os.path.join(os.environ["GOLDEN"], "atf")
 FINISHED = ("normal", "nodetail")
 DAMAGED = ("crashed", "truncated", "cut_footer", "headeronly")
 
@@ -78,23 +75,7 @@ def modules_of(process):
             for module in (process.manifest or {}).get("modules", [])}
 
 
-class AtfCase(unittest.TestCase):
-    maxDiff = 2000
-
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="sonde-interop-")
-        self.addCleanup(shutil.rmtree, self.folder, True)
-
-    def path(self, *names):
-        return os.path.join(self.folder, *names)
-
-    def sonde(self, *arguments, expect=(0,)):
-        done = subprocess.run([SONDE, *arguments], stdin=subprocess.DEVNULL, check=False,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.assertIn(done.returncode, expect,
-                      f"sonde {' '.join(arguments)}\n{done.stderr.decode(errors='replace')}")
-        return done.stdout.decode()
-
+class AtfCase(SondeCase):
     def read_good(self, path):
         """Reads with all checks; nothing may be wrong."""
         session = read_session(path)

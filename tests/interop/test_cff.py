@@ -9,6 +9,7 @@ Names of tests as arguments run only those.
 import itertools
 import json
 import os
+import shutil
 import struct
 
 import tap
@@ -19,6 +20,7 @@ from cff_reader import (BINARY_RESOURCE, EVENT_DATA, EVENTS_PART, NO_TIME, STRIN
                         STRINGS_PART, read_file)
 from cff_writer import (CffWriter, chunk_bytes, file_bytes, header_chunk, legacy_bytes,
                         legacy_event)
+from sonde_case import GOLDEN
 
 # What the existing readers load and ours must find a fault in: they read past a buffer.
 PAST_THE_BUFFER = ("array_past_end.wtf-trace", "truncated_event.wtf-trace")
@@ -440,6 +442,70 @@ class Writing(CffCase):
         self.assertEqual([row for row in found.rows if row[2].startswith("app#")],
                          [row for row in wanted if row[2].startswith("app#")])
         self.sonde("check", target)
+
+
+    def test_strict_sees_what_definitions_lose(self):
+        """A name that is not UTF-8, of a type without events: only in the definitions, at the end."""
+        writer = CffWriter()
+        writer.begin("Z").define(5, "x").define(6, "name").event(5, 1)
+        path = self.path("odd.wtf-trace")
+        with open(path, "wb") as file:
+            file.write(writer.bytes().replace(b"\0name\0", b"\0n\xffme\0"))
+        target, losses = self.losses(path, "some.wtf-trace", "--track", "0", "-t", "cff")
+        self.assertEqual([loss["what"] for loss in losses], ["names that are not UTF-8"])
+        os.remove(target)
+        for kind in ("cff", "cff-json"):
+            self.convert(path, "some.wtf-trace", "--track", "0", "-t", kind, "--strict",
+                         expect=(1,))
+            self.assertFalse(os.path.exists(target))
+
+
+class ThroughAtf(CffCase):
+    """ATF to CFF and back is the same session: definitions and events, byte for byte."""
+
+    def there_and_back(self, session):
+        trace = self.convert(session, "there.wtf-trace")
+        return self.convert(trace, "back", "-t", "atf")
+
+    def test_definitions_come_back(self):
+        session = os.path.join(GOLDEN, "nodetail")
+        manifests = [self.read_bytes(os.path.join(path, "manifest.json"))
+                     for path in (session, self.there_and_back(session))]
+        self.assertEqual(manifests[1], manifests[0])
+
+    def test_annotations_come_back(self):
+        for name, writer in (("small", small_file()), ("larger", larger_file())):
+            with self.subTest(name):
+                path = self.written(writer, name + ".wtf-trace")
+                session = self.convert(path, name, "-t", "atf")
+                back = self.there_and_back(session)
+                for folder, _, files in os.walk(session):
+                    for file in files:
+                        one = os.path.join(folder, file)
+                        two = os.path.join(back, os.path.relpath(one, session))
+                        self.assertEqual(self.read_bytes(one), self.read_bytes(two), one)
+                shutil.rmtree(back)
+                os.remove(self.path("there.wtf-trace"))
+
+    def test_sessions_check_without_warnings(self):
+        """Also where the machine is not known, and functions are of no module."""
+        plain = CffWriter()
+        plain.begin("Z").scope(5, "plain").event(5, 1).leave(2)
+        for name, writer in (("plain", plain), ("small", small_file()), ("larger", larger_file())):
+            with self.subTest(name):
+                session = self.convert(self.written(writer, name + ".wtf-trace"), name, "-t", "atf")
+                found, _ = self.findings(session)
+                self.assertEqual({finding["id"] for finding in found}, {"atf-index-machine-none"})
+                self.assertEqual({finding["severity"] for finding in found}, {"note"})
+
+    def test_only_what_events_are_of(self):
+        """No event types for structure, for leaves, and for scopes without arguments."""
+        writer = CffWriter()
+        chunk = writer.begin("Z").scope(5, "plain").scope(6, "scope", "uint32 n").define(7, "x")
+        chunk.event(5, 1).event(6, 2, 3).event(7, 3).leave(4).leave(5)
+        report = json.loads(self.sonde("info", "--json", self.written(writer)))
+        self.assertEqual([kind["name"] for kind in report["recordings"][0]["event_types"]],
+                         ["scope", "x"])
 
 
 class Legacy(CffCase):

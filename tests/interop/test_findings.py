@@ -162,6 +162,8 @@ FAULTS = {
     "atf-index-thread": (lambda s: s.u32(INDEX, 12, 9), INDEX, 12),
     "atf-index-flag": (lambda s: s.u32(INDEX, 8, 0), INDEX, 8),
     "atf-index-machine": (lambda s: s.patch(INDEX, 6, b"\7"), INDEX, 6),
+    "atf-index-machine-none": (lambda s: [s.patch(f"thread_{number}/index.atf", 6, b"\0\0")
+                                          for number in range(4)], INDEX, 6),
     "atf-event-kind": (lambda s: s.u32(INDEX, event(7, 20), 99), INDEX, event(7, 20)),
     "atf-event-number": (lambda s: s.u32(INDEX, event(7, 20), 9), INDEX, event(7, 28)),
     "atf-event-time": (lambda s: s.u64(INDEX, event(7), 5), INDEX, event(7)),

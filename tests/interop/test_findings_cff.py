@@ -7,18 +7,19 @@ fails the test.
 import base64
 import copy
 import json
+import os
 import struct
 
 import tap
 from cff_case import CffCase, small_file
 from cff_reader import EVENT_DATA, EVENTS_PART, HEADER_PART, FILE_HEADER, STRINGS_PART
-from cff_writer import (CHUNK_HEAD, CffWriter, chunk_bytes, file_bytes, header_chunk, legacy_bytes,
-                        legacy_event)
+from cff_writer import (CHUNK_HEAD, PART_HEAD, CffWriter, chunk_bytes, file_bytes, header_chunk,
+                        legacy_bytes, legacy_event)
+from sonde_case import GOLDEN
 
 GOOD = small_file().bytes()
 HEADER_END = len(file_bytes(header_chunk(small_file().header)))
 ANYWHERE = ...  # an offset within the file
-NOWHERE = None  # about the file as a whole, or what is said of it
 
 
 # ---- binary ------------------------------------------------------------------------------------
@@ -59,6 +60,8 @@ def go_back(chunk):
     chunk.define(5, "x").event(5, 1000).event(5, 10)
 
 
+HEADER_VALUE = file_bytes(header_chunk({"flags": [], "timebase": "0"}))
+BUILTIN = trace(lambda chunk: chunk.define(5, "wtf.flow#branch", "utf8 name", flags=40))
 UNDEFINED = raw_events(77, 1)
 PAST_END = raw_events(5, 1, 100, signature="uint32[] a")
 
@@ -76,7 +79,8 @@ BINARY = {
     "cff-part-outside": (file_bytes(header_chunk(), CHUNK_HEAD.pack(2, 2, 36, 0, 0, 1) +
                                     struct.pack("<3I", EVENTS_PART, 0, 400)), ANYWHERE),
     "cff-part-type": (with_parts(lambda parts: parts + [(0x40002, b"abcd")]), ANYWHERE),
-    "cff-part-second": (with_parts(lambda parts: parts + parts[1:]), NOWHERE),
+    "cff-part-second": (with_parts(lambda parts: parts + parts[1:]),
+                        HEADER_END + CHUNK_HEAD.size + 2 * PART_HEAD.size),
     "cff-events-missing": (file_bytes(header_chunk(), chunk_bytes(EVENT_DATA, [])), ANYWHERE),
     "cff-events-form": (file_bytes(header_chunk(), chunk_bytes(
         EVENT_DATA, [(0x20000, b'{"events":[]}')])), ANYWHERE),
@@ -86,12 +90,12 @@ BINARY = {
                         ANYWHERE),
     "cff-times-resource": (trace(lambda chunk: chunk.define(5, "x").event(5, 1).resource(
         b"sondeNS1\0\0\0\0")), ANYWHERE),
-    "cff-header-missing": (file_bytes(GOOD[HEADER_END:]), NOWHERE),
+    "cff-header-missing": (file_bytes(GOOD[HEADER_END:]), 12),
     "cff-header-late": (file_bytes(GOOD[HEADER_END:], header_chunk()), ANYWHERE),
     "cff-header-second": (GOOD + header_chunk(), ANYWHERE),
     "cff-header-json": (file_bytes(header_chunk(text='{"timebase":0')), ANYWHERE),
     "cff-header-timebase": (file_bytes(header_chunk({"flags": []})), ANYWHERE),
-    "cff-header-value": (file_bytes(header_chunk({"timebase": "0"})), NOWHERE),
+    "cff-header-value": (HEADER_VALUE, HEADER_VALUE.index(b'"timebase"')),
     "cff-event-undefined": (UNDEFINED, end_of(UNDEFINED, 2)),
     "cff-event-past-end": (PAST_END, end_of(PAST_END, 3)),
     "cff-event-zone": (trace(lambda chunk: chunk.define(5, "x").event("wtf.zone#set", 1, 9)
@@ -101,8 +105,7 @@ BINARY = {
     "cff-define": (raw_events(signature="uint64 n"), ANYWHERE),
     "cff-define-others": (trace(lambda chunk: chunk.define(5, "x", "uint32 a")
                                 .define(6, "x", "utf8 b")), ANYWHERE),
-    "cff-builtin": (trace(lambda chunk: chunk.define(5, "wtf.flow#branch", "utf8 name",
-                                                     flags=40)), NOWHERE),
+    "cff-builtin": (BUILTIN, end_of(BUILTIN, 7)),
     "cff-scope-leave": (trace(lambda chunk: chunk.leave(5)), ANYWHERE),
     "cff-string-ordinal": (raw_events(5, 1, 1000, signature="utf8 s"), ANYWHERE),
     "cff-any-json": (trace(lambda chunk: chunk.define(5, "x", "any v").raw(
@@ -164,6 +167,27 @@ JSON = {
     "cff-json-argument": (with_events([2, 6, "not a number", "text"]), ANYWHERE),
     "cff-json-argument-name": (with_events([2, 6, {"n": 1, "s": "t", "other": 5}]), ANYWHERE),
 }
+
+
+def chunk_in_json(change):
+    return document(lambda d: change(d["chunks"]))
+
+
+# Found in what a document is made into: places in that are none in the document.
+MADE_OF_JSON = {
+    "cff-chunk-times": chunk_in_json(lambda c: c[1].update(startTime=20, endTime=10)),
+    "cff-header-missing": chunk_in_json(lambda c: c.pop(0)),
+    "cff-header-late": chunk_in_json(lambda c: c.reverse()),
+    "cff-header-second": chunk_in_json(lambda c: c.append(c[0])),
+    "cff-header-value": chunk_in_json(lambda c: c[0]["parts"][0].update(timebase="0")),
+    "cff-header-timebase": chunk_in_json(lambda c: c[0]["parts"][0].pop("timebase")),
+    "cff-part-second": with_part({"type": "binary_event_buffer", **encoded(b"")}),
+    "cff-events-missing": chunk_in_json(lambda c: c[1]["parts"].clear()),
+    "cff-event-undefined": with_part({"type": "binary_event_buffer",
+                                      **encoded(struct.pack("<2I", 99, 0))}),
+    "cff-builtin": with_events([1, 6, 3, 0, 40, "wtf.flow#branch", "utf8 name"]),
+    "cff-size": document(lambda d: d["chunks"].clear()),
+}
 OLD_JSON = json.dumps([{"type": "wtf.json#header", "format_version": 2, "timebase": 10000},
                        {"event": 1, "time": 1}]).encode()
 
@@ -192,10 +216,48 @@ CALLS = {
 KINDS = ((".wtf-trace", BINARY), (".wtf-json", JSON), (".wtf-json", {
     "cff-json-old": (OLD_JSON, ANYWHERE)}), (".wtf-trace", LEGACY), (".wtf-calls", CALLS))
 
-# Shown elsewhere: what only recover finds, what takes more than 4 GB, files that are refused, and
-# the definitions and the index that sonde's own files have.
-ELSEWHERE = {"cff-recover-gap", "cff-recover-header", "cff-json-chunk-size", "cff-definitions",
-             "cff-index", "cff-index-wrong", "cff-refused", "cff-magic"}
+# ---- sonde's own -------------------------------------------------------------------------------
+
+DEFINITIONS, INDEX = b'{"sonde_definitions":1,', b"sondeIX1"
+INDEX_HEAD = struct.Struct("<8sQ4I")
+INDEX_TRACK_SIZE, INDEX_CHUNK_FIRST = 32, 16
+
+
+def cut_definitions(data):
+    """The JSON breaks off behind a key; the rest of the resource is spaces."""
+    start, end = data.index(DEFINITIONS), data.index(INDEX)
+    cut = data.index(b":", start + len(DEFINITIONS)) + 1
+    return data[:cut] + b" " * (end - cut) + data[end:], ANYWHERE
+
+
+def drop_definitions(data):
+    """Nobody knows the resource for what it is."""
+    start = data.index(DEFINITIONS)
+    return data[:start] + b"[" + data[start + 1:], ANYWHERE
+
+
+def spoil_index(data):
+    """An index of a file of another size."""
+    start = data.index(INDEX)
+    return data[:start + 8] + struct.pack("<Q", len(data) + 4) + data[start + 16:], start
+
+
+def lie_in_index(data):
+    """The first chunk of events starts a nanosecond later than its first event."""
+    start = data.index(INDEX)
+    _, _, tracks, _, definitions, _ = INDEX_HEAD.unpack_from(data, start)
+    time = (start + INDEX_HEAD.size + 8 * definitions + INDEX_TRACK_SIZE * tracks +
+            INDEX_CHUNK_FIRST)
+    return data[:time] + struct.pack("<Q", struct.unpack_from("<Q", data, time)[0] + 1) + \
+        data[time + 8:], start
+
+
+OWN = (("cff-definitions", cut_definitions), ("cff-definitions", drop_definitions),
+       ("cff-index", spoil_index), ("cff-index-wrong", lie_in_index))
+
+# Shown elsewhere: what only recover finds, what takes more than 4 GB, and files that are refused.
+ELSEWHERE = {"cff-recover-gap", "cff-recover-header", "cff-json-chunk-size", "cff-refused",
+             "cff-magic"}
 
 
 class Findings(CffCase):
@@ -213,18 +275,31 @@ class Findings(CffCase):
         self.assertEqual(self.findings_of(document(lambda d: None), ".wtf-json"), [])
         self.assertEqual(self.findings_of(calls([1, 1, -1, -1]), ".wtf-calls"), [])
 
+    def assert_found(self, name, data, ending, offset):
+        found = self.findings_of(data, ending)
+        places = [finding["offset"] for finding in found if finding["id"] == name]
+        self.assertTrue(places, [finding["id"] for finding in found])
+        if offset is ANYWHERE:
+            self.assertTrue(any(place is not None and place <= len(data) for place in places),
+                            places)
+        else:
+            self.assertIn(offset, places)
+
     def test_each(self):
         for ending, faults in KINDS:
             for name, (data, offset) in faults.items():
                 with self.subTest(name):
-                    found = self.findings_of(data, ending)
-                    places = [finding["offset"] for finding in found if finding["id"] == name]
-                    self.assertTrue(places, [finding["id"] for finding in found])
-                    if offset is ANYWHERE:
-                        self.assertTrue(any(place is not None and place <= len(data)
-                                            for place in places), places)
-                    else:
-                        self.assertIn(offset, places)
+                    self.assert_found(name, data, ending, offset)
+
+    def test_own(self):
+        """A file that sonde wrote from events, and what only such files have, damaged."""
+        session = os.path.join(GOLDEN, "normal")
+        good = self.read_bytes(self.convert(session, "own.wtf-trace"))
+        self.assertEqual(self.findings_of(good, ".wtf-trace"), [])
+        for name, damage in OWN:
+            with self.subTest(damage.__name__):
+                data, offset = damage(good)
+                self.assert_found(name, data, ".wtf-trace", offset)
 
     def test_magic(self):
         found = self.findings_of(b"\0" + GOOD[1:], ".wtf-trace", "--format", "cff")
@@ -233,15 +308,24 @@ class Findings(CffCase):
 
     def test_errors_name_chunk_and_part(self):
         """Whoever looks for the fault in the file is told which chunk it is in."""
-        for name in ("cff-event-undefined", "cff-event-past-end", "cff-part-outside"):
+        for name in ("cff-event-undefined", "cff-event-past-end", "cff-part-outside",
+                     "cff-part-second", "cff-header-value", "cff-builtin", "cff-define"):
             with self.subTest(name):
                 found = [finding for finding in self.findings_of(BINARY[name][0], ".wtf-trace")
                          if finding["id"] == name]
-                self.assertRegex(found[0]["expected"] + found[0]["found"], "chunk")
+                self.assertRegex(found[0]["expected"] + found[0]["found"],
+                                 "chunk [0-9]+.* part [0-9]+")
+
+    def test_offsets_are_of_the_file(self):
+        for name, data in MADE_OF_JSON.items():
+            with self.subTest(name):
+                found = [finding["offset"] for finding in self.findings_of(data, ".wtf-json")
+                         if finding["id"] == name]
+                self.assertEqual(found, [None])
 
     def test_all_have_a_fault(self):
         listed = json.loads(self.sonde("check", "--list", "--json"))
-        shown = {name for _, faults in KINDS for name in faults}
+        shown = {name for _, faults in KINDS for name in faults} | {name for name, _ in OWN}
         self.assertEqual({finding["id"] for finding in listed
                           if finding["id"].startswith("cff-")} - ELSEWHERE, shown)
 

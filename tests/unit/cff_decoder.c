@@ -214,6 +214,51 @@ static struct decoded_chunk *chunk_of(struct reading *reading, uint64_t time_ns)
 	return chunk;
 }
 
+/* The values behind the first of a split number: low and high word, or high word only. */
+static enum sonde_status join_number(struct sonde_arguments *values,
+				     const struct sonde_argument_spec *spec,
+				     struct sonde_argument *argument, struct sonde_error *err)
+{
+	unsigned int slots = cff_argument_slots(spec);
+	uint64_t low = argument->value.u64;
+	enum sonde_status status = SONDE_OK;
+
+	for (unsigned int i = 1; !status && i < slots; i++) {
+		status = sonde_arguments_next(values, argument, err);
+		if (!status && i + 1 < slots)
+			low = argument->value.u64;
+	}
+	argument->value.u64 = argument->value.u64 << 32 | (uint32_t)low;
+	return status;
+}
+
+static enum sonde_status join_arguments(const struct sonde_signature *split,
+					const struct sonde_signature *joined, const uint8_t *bytes,
+					size_t size, struct sonde_buffer *out,
+					struct sonde_error *err)
+{
+	struct sonde_arguments values = { .signature = split, .bytes = bytes, .size = size };
+
+	for (size_t i = 0; i < sonde_signature_count(joined); i++) {
+		const struct sonde_argument_spec *spec = sonde_signature_at(joined, i);
+		struct sonde_argument argument;
+		enum sonde_status status = sonde_arguments_next(&values, &argument, err);
+
+		if (status == SONDE_END)
+			return sonde_fail(err, SONDE_CORRUPT, SONDE_NO_OFFSET,
+					  "an event has fewer arguments than its type");
+		if (!status && cff_argument_slots(spec) > 1)
+			status = join_number(&values, spec, &argument, err);
+		if (status < 0)
+			return status;
+		if (spec->is_array && sonde_argument_type_size(spec->type) == 8)
+			argument.count /= 2;
+		argument.spec = spec;
+		sonde_arguments_put(out, &argument);
+	}
+	return SONDE_OK;
+}
+
 /* The arguments of an event, joined, behind those of the others. */
 static void join(struct reading *reading, const struct decoded_type *type, const uint8_t *values,
 		 struct decoded_event *event)
@@ -246,8 +291,8 @@ static void join(struct reading *reading, const struct decoded_type *type, const
 		sonde_signature_parse(decoded->signatures.items[event->event_type], &joined, NULL),
 		SONDE_OK);
 	event->arguments = decoded->arguments.size;
-	assert_int_equal(cff_arguments_join(type->signature, joined, (uint8_t *)packed.data,
-					    packed.size, &decoded->arguments, NULL),
+	assert_int_equal(join_arguments(type->signature, joined, (uint8_t *)packed.data,
+					packed.size, &decoded->arguments, NULL),
 			 SONDE_OK);
 	event->size = decoded->arguments.size - event->arguments;
 	sonde_signature_free(joined);

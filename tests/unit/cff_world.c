@@ -248,6 +248,20 @@ void assert_nothing_lost(const struct world *world)
 	}
 }
 
+uint32_t add_module(struct world *world, const char *path)
+{
+	const struct sonde_module module = {
+		.process = world->process,
+		.path = memory_add_string(world->source->definitions, path),
+	};
+	uint32_t id;
+
+	assert_int_equal(
+		sonde_definitions_add_module(world->source->definitions, &module, &id, NULL),
+		SONDE_OK);
+	return id;
+}
+
 uint32_t add_type(struct world *world, const char *name, const char *arguments, bool scope)
 {
 	uint32_t id = memory_add_event_type(world->source, name, arguments);

@@ -40,6 +40,7 @@ void assert_nothing_lost(const struct world *world);
 /* The index, if there is one, agrees with what was decoded. */
 void assert_index_agrees(const struct decoded *decoded);
 
+uint32_t add_module(struct world *world, const char *path);
 uint32_t add_type(struct world *world, const char *name, const char *arguments, bool scope);
 
 /* An event of track 0 with arguments that are packed already. */

@@ -17,44 +17,19 @@
 #include <sonde/sonde.h>
 
 #include "cff_bytes.h"
+#include "cff_making.h"
 #include "formats/cff/cff_image.h"
 #include "scratch.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 #define STYLES 8
 
-/* Makes an image out of bytes that stand alone, so that a sanitizer sees a read past them. */
-static enum sonde_status make(const void *data, size_t size, struct sonde_mapped_file *image,
-			      struct sonde_diagnostics *findings)
-{
-	uint8_t *copy = malloc(size ? size : 1);
-	struct sonde_error err = { 0 };
-	struct sonde_output out;
-	struct cff_maker maker = {
-		.input = copy,
-		.size = size,
-		.path = "test",
-		.findings = findings,
-		.out = &out,
-	};
-	enum sonde_status status;
-
-	memcpy(copy, data, size);
-	*image = (struct sonde_mapped_file){ 0 };
-	assert_int_equal(sonde_output_open_unnamed(&out, &err), SONDE_OK);
-	status = cff_make_from_json(&maker, &err);
-	if (status == SONDE_OK)
-		assert_int_equal(sonde_output_map(&out, image, &err), SONDE_OK);
-	sonde_output_release(&out);
-	free(copy);
-	return status;
-}
-
 static void make_text(const char *text, struct sonde_mapped_file *image)
 {
 	struct sonde_diagnostics *findings = sonde_diagnostics_new();
 
-	assert_int_equal(make(text, strlen(text), image, findings), SONDE_OK);
+	assert_int_equal(make_image(cff_make_from_json, text, strlen(text), image, findings),
+			 SONDE_OK);
 	if (sonde_diagnostics_at(findings, 0))
 		fail_msg("%s in %s", sonde_diagnostics_at(findings, 0)->type->id, text);
 	sonde_diagnostics_free(findings);
@@ -222,7 +197,8 @@ static void assert_finds(const char *marked, const char *id, enum sonde_status e
 	char text[2000];
 
 	snprintf(text, sizeof(text), "%.*s%s", (int)before, marked, mark ? mark + 1 : "");
-	assert_int_equal(make(text, strlen(text), &image, findings), expected);
+	assert_int_equal(make_image(cff_make_from_json, text, strlen(text), &image, findings),
+			 expected);
 	finding = sonde_diagnostics_at(findings, 0);
 	if (!finding) {
 		fail_msg("nothing found in %s", text);
@@ -283,7 +259,8 @@ static void test_base64_fault(void **state)
 	sonde_buffer_put_text(&text,
 			      "/v=9/v79\"},{\"type\":\"string_resource\",\"value\":\"end\"}]},"
 			      "{\"id\":2,\"type\":\"event_data\",\"parts\":[]}]}");
-	assert_int_equal(make(text.data, text.size, &image, findings), SONDE_OK);
+	assert_int_equal(make_image(cff_make_from_json, text.data, text.size, &image, findings),
+			 SONDE_OK);
 	assert_string_equal(sonde_diagnostics_at(findings, 0)->type->id, "cff-json-base64");
 	assert_int_equal(image.size, 12 + 24 + 2 * 12 + 90004 + 4 + 24);
 	assert_memory_equal(image.data + 12 + 24 + 8, "\x91\x5f\x01\0", 4);
@@ -571,7 +548,8 @@ static void test_base64_cut(void **state)
 	struct sonde_mapped_file image;
 
 	(void)state;
-	assert_int_equal(make(text, sizeof(text) - 1, &image, findings), SONDE_OK);
+	assert_int_equal(make_image(cff_make_from_json, text, sizeof(text) - 1, &image, findings),
+			 SONDE_OK);
 	assert_string_equal(sonde_diagnostics_at(findings, 0)->type->id, "cff-json-broken");
 	assert_int_equal(image.size, 12 + 24 + 12 + 12);
 	assert_memory_equal(image.data + 12 + 24 + 8, "\x09\0\0\0\2\0\0\0\5\0\0\0\1\0\0", 15);
@@ -604,7 +582,8 @@ static void test_cut(void **state)
 	assert_int_equal(sizes[3], whole.size);
 	for (size_t size = 1; size < sizeof(everything) - 1; size++) {
 		struct sonde_diagnostics *findings = sonde_diagnostics_new();
-		enum sonde_status status = make(everything, size, &part, findings);
+		enum sonde_status status =
+			make_image(cff_make_from_json, everything, size, &part, findings);
 		size_t chunks = 0;
 
 		/* half of a version is another version */
@@ -643,7 +622,7 @@ static void test_changed(void **state)
 
 		memcpy(text, everything, sizeof(text));
 		text[i / sizeof(replacements)] = replacements[i % sizeof(replacements)];
-		status = make(text, sizeof(text) - 1, &image, findings);
+		status = make_image(cff_make_from_json, text, sizeof(text) - 1, &image, findings);
 		assert_true(status == SONDE_OK || status == SONDE_UNSUPPORTED);
 		for (size_t at = 12; at < image.size;) {
 			uint32_t length;
@@ -668,7 +647,8 @@ static void test_hostile(void **state)
 	sonde_buffer_put_text(&text, "{\"chunks\":[{\"type\":\"file_header\",\"parts\":[{\"x\":");
 	for (unsigned int i = 0; i < 100000; i++)
 		sonde_buffer_put_char(&text, '[');
-	assert_int_equal(make(text.data, text.size, &image, findings), SONDE_OK);
+	assert_int_equal(make_image(cff_make_from_json, text.data, text.size, &image, findings),
+			 SONDE_OK);
 	assert_true(sonde_diagnostics_count(findings, SONDE_ERROR) > 0);
 	sonde_mapped_file_release(&image);
 	/* many strings that are all the same, and all asked for */
@@ -682,7 +662,8 @@ static void test_hostile(void **state)
 	for (unsigned int i = 0; i < 50000; i++)
 		sonde_buffer_put_text(&text, ",[2,0,\"x\"],[2,0,{\"ordinal\":0}]");
 	sonde_buffer_put_text(&text, "]}]}]}");
-	assert_int_equal(make(text.data, text.size, &image, findings), SONDE_OK);
+	assert_int_equal(make_image(cff_make_from_json, text.data, text.size, &image, findings),
+			 SONDE_OK);
 	assert_true(image.size > 50000 * 24);
 	sonde_mapped_file_release(&image);
 	sonde_buffer_release(&text);

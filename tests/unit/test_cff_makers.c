@@ -16,36 +16,9 @@
 #include <sonde/sonde.h>
 
 #include "cff_bytes.h"
+#include "cff_making.h"
 #include "formats/cff/cff_image.h"
 #include "scratch.h"
-
-typedef enum sonde_status maker_function(const struct cff_maker *maker, struct sonde_error *err);
-
-static enum sonde_status make(maker_function *function, const void *data, size_t size,
-			      struct sonde_mapped_file *image, struct sonde_diagnostics *findings)
-{
-	uint8_t *copy = malloc(size ? size : 1);
-	struct sonde_error err = { 0 };
-	struct sonde_output out;
-	struct cff_maker maker = {
-		.input = copy,
-		.size = size,
-		.path = "test",
-		.findings = findings,
-		.out = &out,
-	};
-	enum sonde_status status;
-
-	memcpy(copy, data, size);
-	*image = (struct sonde_mapped_file){ 0 };
-	assert_int_equal(sonde_output_open_unnamed(&out, &err), SONDE_OK);
-	status = function(&maker, &err);
-	if (status == SONDE_OK)
-		assert_int_equal(sonde_output_map(&out, image, &err), SONDE_OK);
-	sonde_output_release(&out);
-	free(copy);
-	return status;
-}
 
 /* A file as JSON with its events, after the head; and what was found first. */
 static void assert_becomes(const struct sonde_buffer *file, const char *expected, const char *id)
@@ -104,8 +77,8 @@ static void damage(maker_function *function, const struct sonde_buffer *file)
 		memcpy(bytes, file->data, file->size);
 		if (change < sizeof(changes))
 			bytes[place] = changes[change];
-		status = make(function, bytes, change < sizeof(changes) ? file->size : place,
-			      &image, findings);
+		status = make_image(function, bytes, change < sizeof(changes) ? file->size : place,
+				    &image, findings);
 		assert_true(status == SONDE_OK || status == SONDE_UNSUPPORTED);
 		assert_sound(&image);
 		sonde_mapped_file_release(&image);
@@ -217,7 +190,7 @@ static void test_legacy_chunks(void **state)
 		put_be(&file, i, 4);
 		put_ascii(&file, "same");
 	}
-	assert_int_equal(make(cff_make_from_legacy, file.data, file.size, &image, findings),
+	assert_int_equal(make_image(cff_make_from_legacy, file.data, file.size, &image, findings),
 			 SONDE_OK);
 	assert_sound(&image);
 	for (size_t at = 12; at < image.size; chunks++) {
@@ -317,7 +290,7 @@ static void test_many_functions(void **state)
 	sonde_buffer_put_text(&file, "{\"version\" : 1} ");
 	for (uint32_t i = 1; i < 70000; i++)
 		PUT_WORDS(&file, i, -i);
-	assert_int_equal(make(cff_make_from_calls, file.data, file.size, &image, findings),
+	assert_int_equal(make_image(cff_make_from_calls, file.data, file.size, &image, findings),
 			 SONDE_OK);
 	assert_sound(&image);
 	assert_non_null(memmem(image.data, image.size, "function_65529", 15));

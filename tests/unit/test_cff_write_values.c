@@ -21,20 +21,6 @@
 #include "memory_recording.h"
 #include "scratch.h"
 
-static uint32_t add_module(struct world *world, const char *path)
-{
-	const struct sonde_module module = {
-		.process = world->process,
-		.path = memory_add_string(world->source->definitions, path),
-	};
-	uint32_t id;
-
-	assert_int_equal(
-		sonde_definitions_add_module(world->source->definitions, &module, &id, NULL),
-		SONDE_OK);
-	return id;
-}
-
 /* Every type of argument, with random bits; texts of every byte. */
 static void test_arguments(void **state)
 {

@@ -669,6 +669,38 @@ static void test_loss_entries_are_added_up_and_sorted(void **state)
 	sonde_loss_free(NULL);
 }
 
+static enum sonde_status lose_at_the_end(struct sonde_sink *sink, struct sonde_error *err)
+{
+	struct collector *collector = (struct collector *)sink;
+
+	assert_int_equal(collector->tracks[0].ends, 1);
+	assert_int_equal(collector->finished, 0);
+	return sonde_loss_add(collector->user, "names", "they are too odd", 1, err);
+}
+
+static void test_what_is_lost_at_the_end_counts_too(void **state)
+{
+	struct sonde_recording *recording = memory_recording_new(5);
+	struct sonde_run_options options = { .loss = sonde_loss_new() };
+	struct collector collector;
+
+	(void)state;
+	fill(recording, "p", 1, 3, 50, 1);
+	for (unsigned int i = 0; i < 2; i++) {
+		options.strict = i;
+		collector_init(&collector);
+		collector.user = options.loss;
+		collector.ops.complete = lose_at_the_end;
+		assert_int_equal(run(&recording, 1, &collector, &options),
+				 options.strict ? SONDE_LIMIT : SONDE_OK);
+		assert_int_equal(collector.finished, !options.strict);
+		collector_release(&collector);
+	}
+	assert_int_equal(sonde_loss_at(options.loss, 0)->count, 2);
+	sonde_loss_free(options.loss);
+	sonde_recording_close(recording);
+}
+
 static void test_a_failing_sink_stops_everything(void **state)
 {
 	struct sonde_recording *recording = memory_recording_new(16);
@@ -828,6 +860,7 @@ int main(void)
 		cmocka_unit_test(test_threads_change_nothing),
 		cmocka_unit_test(test_what_the_sink_cannot_hold_is_counted),
 		cmocka_unit_test(test_loss_entries_are_added_up_and_sorted),
+		cmocka_unit_test(test_what_is_lost_at_the_end_counts_too),
 		cmocka_unit_test(test_a_failing_sink_stops_everything),
 		cmocka_unit_test(test_a_failing_source_stops_everything),
 		cmocka_unit_test(test_progress_counts_events_read),

@@ -269,9 +269,8 @@ static void check_machine(struct thread_check *check)
 	const struct atf_index_header *header = &check->segment->index.header;
 	const struct atf_index_header *reference = &check->reference;
 
-	if (header->identity.arch < 1 || header->identity.arch > SONDE_ARCH_ARM64 ||
-	    header->identity.os < 1 || header->identity.os > SONDE_OS_WINDOWS ||
-	    header->clock_type < 1 || header->clock_type > SONDE_CLOCK_BOOTTIME)
+	if (header->identity.arch > SONDE_ARCH_ARM64 || header->identity.os > SONDE_OS_WINDOWS ||
+	    header->clock_type > SONDE_CLOCK_BOOTTIME)
 		ATF_FIND(check->diagnostics, INDEX_MACHINE, check->segment->index.file.path, 6,
 			 "arch 1-2, os 1-5, clock 1-3\tarch %u, os %u, clock %u",
 			 header->identity.arch, header->identity.os, header->clock_type);
@@ -283,6 +282,10 @@ static void check_machine(struct thread_check *check)
 			"arch %u, os %u, clock %u as in the first thread\tarch %u, os %u, clock %u",
 			reference->identity.arch, reference->identity.os, reference->clock_type,
 			header->identity.arch, header->identity.os, header->clock_type);
+	else if (!header->identity.arch || !header->identity.os || !header->clock_type)
+		ATF_FIND(check->diagnostics, INDEX_MACHINE_NONE, check->segment->index.file.path, 6,
+			 "arch 1-2, os 1-5, clock 1-3\tarch %u, os %u, clock %u",
+			 header->identity.arch, header->identity.os, header->clock_type);
 }
 
 /* Time range, at `offset` of the file, against the first and last event or record. */

@@ -94,6 +94,9 @@
 	X(INDEX_MACHINE, "atf-index-machine", WARNING,                                             \
 	  "arch, os or clock of index.atf is unknown or differs within the session",               \
 	  ATF_ADVICE_READ)                                                                         \
+	X(INDEX_MACHINE_NONE, "atf-index-machine-none", NOTE,                                      \
+	  "index.atf does not say of which arch, os or clock it is",                               \
+	  "as sessions made of a format that does not know either")                                \
 	/* its events */                                                                           \
 	X(EVENT_KIND, "atf-event-kind", ERROR, "an event is of an unknown kind", ATF_ADVICE_READ)  \
 	X(EVENT_NUMBER, "atf-event-number", ERROR,                                                 \

@@ -43,8 +43,8 @@ static uint64_t invent_key(struct atf_writer *writer, const struct sonde_functio
 	uint64_t high = module ? atf_module_key(writer->definitions, module) : 0;
 	uint64_t index = sonde_table_count(&writer->keys) + 1;
 
-	/* where there are annotations, functions of no module are scopes */
-	if (!module && sonde_definitions_event_type_count(writer->definitions))
+	/* a symbol must have a module; where there are annotations, those of none are scopes */
+	if (!module && (function->name || sonde_definitions_event_type_count(writer->definitions)))
 		high = ATF_ANNOTATIONS_MODULE;
 	high <<= 32;
 	while (sonde_key_map_find(&writer->used_keys, high | index) != UINT32_MAX)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "formats/cff/cff_put.h"
 #include "model/arguments.h"
 
 static const struct {
@@ -129,7 +130,7 @@ static size_t put_array(struct sonde_buffer *out, const struct cff_field *field,
 		return 4;
 	}
 	sonde_arguments_put_array(out, field->type, slot + 4, items);
-	return 4 + ((count * item_size + 3) & ~(size_t)3);
+	return 4 + cff_padded(count * item_size);
 }
 
 enum sonde_status cff_arguments_pack(const struct cff_type *type, const uint8_t *event,

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Arguments of events as the model has them. Numbers of 64 bits, which the format does not know, are
- * two or three arguments in a file, by names that only this library gives:
- *
- *   int64 x		uint32 x, uint32 x_high_i64
- *   uint64 x		uint32 x, uint32 x_high_u64
- *   float64 x		float32 x, uint32 x_low_f64, uint32 x_high_f64
- *   int64[] x		uint32[] x_pairs_i64, low and high in turn; likewise _u64, _f64
+ * two or three arguments in a file, by names that only this library gives: see cff_names.h.
  */
 #ifndef SONDE_CFF_ARGUMENTS_H
 #define SONDE_CFF_ARGUMENTS_H

@@ -10,6 +10,7 @@
 #include "formats/cff/cff_findings.h"
 #include "formats/cff/cff_json_events.h"
 #include "formats/cff/cff_make.h"
+#include "formats/cff/cff_put.h"
 
 #define CHUNK_BYTES ((size_t)1 << 20)
 #define HEADER_SIZE 4 /* of the length that stands before the JSON */
@@ -568,7 +569,7 @@ static enum sonde_status make_file(struct calls *calls, struct sonde_error *err)
 	status = cff_make_head(maker, (uint32_t)CFF_WTF_VERSION, err);
 	if (status >= 0)
 		status = make_header(calls, err);
-	start = (HEADER_SIZE + length + 3) & ~(size_t)3;
+	start = cff_padded(HEADER_SIZE + length);
 	return status < 0 ? status :
 			    make_records(calls, start < maker->size ? start : maker->size, err);
 }

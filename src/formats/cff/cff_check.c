@@ -11,6 +11,7 @@
 #include "formats/cff/cff_any.h"
 #include "formats/cff/cff_findings.h"
 #include "formats/cff/cff_index.h"
+#include "formats/cff/cff_put.h"
 #include "formats/cff/cff_read.h"
 
 struct check {
@@ -74,7 +75,7 @@ static enum sonde_status check_event(struct cff_visitor *visitor, struct cff_sca
 			status = check_text(check, scan, spec, event + at, err);
 		at += 4;
 		if (spec->is_array && slot != CFF_ARRAY_NULL)
-			at += (slot * sonde_argument_type_size(spec->type) + 3) & ~(size_t)3;
+			at += cff_padded(slot * sonde_argument_type_size(spec->type));
 	}
 	return status;
 }

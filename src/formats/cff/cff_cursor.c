@@ -32,7 +32,7 @@ struct reader {
 	struct cff_stack stack;
 	uint32_t chunk; /* of the strings; SONDE_NONE: none */
 	struct cff_strings strings;
-	SONDE_VEC(uint32_t) names; /* functions by ordinal; SONDE_NONE: not looked up */
+	struct cff_named named;
 	/* the batch */
 	size_t limit;
 	struct sonde_event *events;
@@ -75,7 +75,7 @@ static void reader_release(struct reader *reader)
 	free(reader->events);
 	free(reader->offsets);
 	free(reader->types);
-	sonde_vec_release(&reader->names);
+	sonde_vec_release(&reader->named.functions);
 	sonde_vec_release(&reader->stack.frames);
 	cff_strings_release(&reader->strings);
 }
@@ -102,7 +102,7 @@ static void load_piece(struct reader *reader, const struct cff_piece *piece)
 	if (reader->chunk == piece->chunk)
 		return;
 	reader->chunk = piece->chunk;
-	reader->names.count = 0;
+	reader->named.functions.count = 0;
 	cff_strings_set(&reader->strings, reader->scan->image,
 			&reader->scan->image->chunks.items[piece->chunk]);
 }
@@ -133,26 +133,17 @@ static enum sonde_status named_function(struct reader *reader, const struct cff_
 	const char *text;
 	size_t length;
 
-	*function = plan->function;
-	if (ordinal < reader->names.count && reader->names.items[ordinal] != SONDE_NONE) {
-		*function = reader->names.items[ordinal];
+	*function = cff_named_find(&reader->named, ordinal);
+	if (*function != SONDE_NONE)
 		return SONDE_OK;
-	}
+	*function = plan->function;
 	status = cff_strings_get(&reader->strings, ordinal, &text, &length, err);
 	if (status < 0 || !length)
 		return status;
-	while (reader->names.count < reader->strings.starts.count) {
-		uint32_t *name = sonde_vec_push(&reader->names);
-
-		if (!name)
-			return sonde_fail_nomem(err);
-		*name = SONDE_NONE;
-	}
 	*function = sonde_text_map_find(&reader->scan->functions, text, length);
 	if (*function == SONDE_NONE)
 		*function = plan->function;
-	reader->names.items[ordinal] = *function;
-	return SONDE_OK;
+	return cff_named_keep(&reader->named, &reader->strings, ordinal, *function, err);
 }
 
 static void take_structure(struct reader *reader, const struct cff_plan *plan)
@@ -207,6 +198,15 @@ static enum sonde_status take_special(struct reader *reader, const struct cff_pl
 	return is_done ? SONDE_OK : sonde_fail_nomem(err);
 }
 
+static enum sonde_status fail_index(const struct reader *reader, struct sonde_error *err)
+{
+	sonde_fail(err, SONDE_CORRUPT, cff_scan_offset(reader->scan, reader->at),
+		   "the events here are not as the index of the file says; sonde recover writes a "
+		   "copy without it");
+	sonde_error_set_file(err, reader->scan->image->path);
+	return SONDE_CORRUPT;
+}
+
 static enum sonde_status take_event(struct reader *reader, const struct cff_plan *plan,
 				    struct sonde_error *err)
 {
@@ -229,6 +229,8 @@ static enum sonde_status take_event(struct reader *reader, const struct cff_plan
 		status = sonde_fail_nomem(err);
 	if (status < 0)
 		return status;
+	if (__builtin_expect(event->function == SONDE_NONE, 0))
+		return fail_index(reader, err);
 	event->detail = has_detail && reader->index < SONDE_NONE ? (uint32_t)reader->index :
 								   SONDE_NONE;
 	if (event->kind == SONDE_EVENT_COUNTER)
@@ -239,15 +241,6 @@ static enum sonde_status take_event(struct reader *reader, const struct cff_plan
 	reader->types[reader->count++] = plan->type->number;
 	reader->index++;
 	return SONDE_OK;
-}
-
-static enum sonde_status fail_index(const struct reader *reader, struct sonde_error *err)
-{
-	sonde_fail(err, SONDE_CORRUPT, cff_scan_offset(reader->scan, reader->at),
-		   "the events here are not as the index of the file says; sonde recover writes a "
-		   "copy without it");
-	sonde_error_set_file(err, reader->scan->image->path);
-	return SONDE_CORRUPT;
 }
 
 /* Reads up to `limit` events of the present piece as a new batch. */

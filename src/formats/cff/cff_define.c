@@ -178,9 +178,10 @@ static void plan_user(const struct cff_scan *scan, struct cff_plan *plan)
 	}
 }
 
-static enum sonde_status add_event_type(struct cff_scan *scan, const struct cff_type *type,
-					uint32_t *id, struct sonde_error *err)
+enum sonde_status cff_scan_add_event_type(struct cff_scan *scan, const struct cff_type *type,
+					  struct sonde_error *err)
 {
+	uint32_t *id = &scan->plans.items[type->number].event_type;
 	struct sonde_event_type value = {
 		.flags = type->flags,
 		.is_scope = type->class == CFF_CLASS_SCOPE,
@@ -197,6 +198,17 @@ static enum sonde_status add_event_type(struct cff_scan *scan, const struct cff_
 	return status;
 }
 
+/*
+ * Whether events of a type are of it in the model too: calls are of functions, and of an event type
+ * only for their arguments.
+ */
+static bool needs_event_type(const struct cff_plan *plan)
+{
+	if (plan->kind == SONDE_EVENT_CALL)
+		return plan->has_detail;
+	return plan->step < CFF_STEP_DEFINE && plan->step != CFF_STEP_LEAVE;
+}
+
 /* Event type and function of a plan: those that our definitions name, or new ones. */
 static enum sonde_status name_plan(struct cff_scan *scan, struct cff_plan *plan,
 				   struct sonde_error *err)
@@ -209,8 +221,8 @@ static enum sonde_status name_plan(struct cff_scan *scan, struct cff_plan *plan,
 	if (scan->ours)
 		cff_ours_find(scan->ours, type->name, type->model_arguments, &function,
 			      &plan->event_type);
-	if (plan->event_type == SONDE_NONE)
-		status = add_event_type(scan, type, &plan->event_type, err);
+	if (plan->event_type == SONDE_NONE && needs_event_type(plan))
+		status = cff_scan_add_event_type(scan, type, err);
 	if (plan->kind == SONDE_EVENT_CALL) {
 		if (status == SONDE_OK && function == SONDE_NONE)
 			status = cff_scan_add_function(scan, type->name, strlen(type->name),
@@ -222,8 +234,9 @@ static enum sonde_status name_plan(struct cff_scan *scan, struct cff_plan *plan,
 	return status;
 }
 
+/* A type that was defined by `event`; NULL: by the format. */
 static enum sonde_status add_plan(struct cff_scan *scan, const struct cff_type *type,
-				  struct sonde_error *err)
+				  const uint8_t *event, struct sonde_error *err)
 {
 	struct cff_plan *plan = sonde_vec_push(&scan->plans);
 	bool is_builtin = type->builtin != CFF_USER;
@@ -236,9 +249,10 @@ static enum sonde_status add_plan(struct cff_scan *scan, const struct cff_type *
 		.step = CFF_STEP_EVENT,
 		.kind = SONDE_EVENT_INSTANT,
 	};
-	if (is_builtin && !has_shape(type, builtin_shapes[type->builtin])) {
-		CFF_FIND(scan->findings, BUILTIN, scan->image->path, SONDE_NO_OFFSET,
-			 "%s as the format has it\t%s(%.100s)", type->name, type->name,
+	if (event && is_builtin && !has_shape(type, builtin_shapes[type->builtin])) {
+		CFF_FIND(scan->findings, BUILTIN, scan->image->path, cff_scan_offset(scan, event),
+			 "chunk %" PRIu32 " part %" PRIu32 ": %s as the format has it\t%s(%.100s)",
+			 scan->chunk, scan->buffers.items[scan->chunk].part, type->name, type->name,
 			 type->arguments);
 		is_builtin = false;
 	}
@@ -268,12 +282,16 @@ enum sonde_status cff_scan_define(struct cff_scan *scan, const uint8_t *event,
 	}
 	if (status == SONDE_CORRUPT)
 		CFF_FIND(scan->findings, DEFINE, scan->image->path, cff_scan_offset(scan, event),
-			 "a name, and arguments of known types\t%s", failure.message);
+			 "chunk %" PRIu32 " part %" PRIu32
+			 ": a name, and arguments of known types\t%s",
+			 scan->chunk, scan->buffers.items[scan->chunk].part, failure.message);
 	type = cff_types_find(&scan->types, wire);
 	if (status == SONDE_OK && defined == CFF_DEFINED_OTHERS)
 		CFF_FIND(scan->findings, DEFINE_OTHERS, scan->image->path,
 			 cff_scan_offset(scan, event),
-			 "%.100s(%.200s) as before\tother arguments or another class", type->name,
+			 "chunk %" PRIu32 " part %" PRIu32
+			 ": %.100s(%.200s) as before\tother arguments or another class",
+			 scan->chunk, scan->buffers.items[scan->chunk].part, type->name,
 			 type->arguments);
 	if (scan->visitor && scan->visitor->misdefined &&
 	    (!type || (status == SONDE_OK && defined == CFF_DEFINED_OTHERS))) {
@@ -282,7 +300,7 @@ enum sonde_status cff_scan_define(struct cff_scan *scan, const uint8_t *event,
 			return status;
 	}
 	if (type && type->number == scan->plans.count) {
-		status = add_plan(scan, type, err);
+		status = add_plan(scan, type, event, err);
 		if (status < 0)
 			return status;
 	}
@@ -393,7 +411,7 @@ enum sonde_status cff_scan_init(struct cff_scan *scan, struct sonde_error *err)
 
 	scan->leave_function = SONDE_NONE;
 	if (status == SONDE_OK)
-		status = add_plan(scan, scan->types.all.items[0], err);
+		status = add_plan(scan, scan->types.all.items[0], NULL, err);
 	if (status == SONDE_OK && !meanings_set(&scan->wires, CFF_WIRE_DEFINE, 0, 0))
 		status = sonde_fail_nomem(err);
 	return status;
@@ -411,7 +429,7 @@ void cff_scan_release(struct cff_scan *scan)
 	sonde_vec_release(&scan->nodes);
 	sonde_vec_release(&scan->buffers);
 	sonde_vec_release(&scan->blobs);
-	sonde_vec_release(&scan->names);
+	sonde_vec_release(&scan->named.functions);
 	sonde_text_map_release(&scan->functions);
 	sonde_text_map_release(&scan->zones_by_key);
 	sonde_buffer_release(&scan->key);

@@ -88,7 +88,7 @@
 	  "it is handed out as it is; sonde recover makes it null")                                \
 	/* ours */                                                                                 \
 	X(DEFINITIONS, "cff-definitions", WARNING,                                                 \
-	  "the definitions that sonde wrote into the file are damaged",                            \
+	  "the definitions that sonde wrote into the file are damaged or gone",                    \
 	  "the file is read as one of another program")                                            \
 	X(INDEX_WRONG, "cff-index-wrong", ERROR, "the index in the file is wrong",                 \
 	  "sonde recover writes a copy without it")                                                \

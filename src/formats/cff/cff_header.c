@@ -14,6 +14,13 @@
 /* Beyond this, nanoseconds since 1970 have no room in 64 bits. */
 #define LAST_DATE 1.8e13
 
+/* The part that is read, and where what is wrong with it goes. */
+struct source {
+	const struct cff_image *image;
+	struct cff_part part;
+	struct sonde_diagnostics *findings;
+};
+
 static char *copy_text(const struct sonde_json_reader *json)
 {
 	return strdup(json->text);
@@ -111,10 +118,10 @@ static enum sonde_status read_metadata(struct cff_header *header, struct sonde_j
 	return status;
 }
 
-/* What a member means beyond being an attribute. */
+/* What a member, which is at `offset` of the part, means beyond being an attribute. */
 static enum sonde_status interpret(struct cff_header *header, const struct cff_member *member,
-				   const struct cff_image *image,
-				   struct sonde_diagnostics *findings, struct sonde_error *err)
+				   const struct source *source, uint64_t offset,
+				   struct sonde_error *err)
 {
 	enum sonde_status status;
 	char *end;
@@ -124,8 +131,11 @@ static enum sonde_status interpret(struct cff_header *header, const struct cff_m
 		header->timebase = strtod(member->value, &end);
 		if (*end || end == member->value) {
 			header->timebase = 0;
-			CFF_FIND(findings, HEADER_VALUE, image->path, SONDE_NO_OFFSET,
-				 "timebase to be a number\t%.60s", member->value);
+			CFF_FIND(source->findings, HEADER_VALUE, source->image->path,
+				 cff_image_offset(source->image, source->part.offset + offset),
+				 "chunk %" PRIu32 " part %" PRIu32
+				 ": timebase to be a number\t%.60s",
+				 header->chunk, header->part, member->value);
 		}
 		return SONDE_OK;
 	}
@@ -140,8 +150,8 @@ static enum sonde_status interpret(struct cff_header *header, const struct cff_m
 }
 
 static enum sonde_status add_member(struct cff_header *header, const char *name, const char *value,
-				    const struct cff_image *image,
-				    struct sonde_diagnostics *findings, struct sonde_error *err)
+				    const struct source *source, uint64_t offset,
+				    struct sonde_error *err)
 {
 	struct cff_member *member = sonde_vec_push(&header->members);
 
@@ -151,15 +161,15 @@ static enum sonde_status add_member(struct cff_header *header, const char *name,
 	member->value = value ? strdup(value) : NULL;
 	if (!member->name || !member->value)
 		return sonde_fail_nomem(err);
-	return interpret(header, member, image, findings, err);
+	return interpret(header, member, source, offset, err);
 }
 
 /* One member of the header; the present token is its key. */
 static enum sonde_status read_member(struct cff_header *header, struct sonde_json_reader *json,
-				     const struct cff_image *image,
-				     struct sonde_diagnostics *findings, struct sonde_error *err)
+				     const struct source *source, struct sonde_error *err)
 {
 	struct sonde_buffer value = { 0 };
+	uint64_t offset = json->offset;
 	char *name = copy_text(json);
 	enum sonde_status status;
 
@@ -177,20 +187,20 @@ static enum sonde_status read_member(struct cff_header *header, struct sonde_jso
 	if (status == SONDE_OK && value.failed)
 		status = sonde_fail_nomem(err);
 	if (status == SONDE_OK && value.size && strcmp(name, "type") != 0)
-		status = add_member(header, name, sonde_buffer_text(&value), image, findings, err);
+		status = add_member(header, name, sonde_buffer_text(&value), source, offset, err);
 	sonde_buffer_release(&value);
 	free(name);
 	return status;
 }
 
-static enum sonde_status read_json(struct cff_header *header, const struct cff_part *part,
-				   const struct cff_image *image,
-				   struct sonde_diagnostics *findings, struct sonde_error *err)
+static enum sonde_status read_json(struct cff_header *header, const struct source *source,
+				   struct sonde_error *err)
 {
 	struct sonde_json_reader json;
 	enum sonde_status status;
 
-	sonde_json_reader_init(&json, (const char *)part->data, part->size, NULL, NULL);
+	sonde_json_reader_init(&json, (const char *)source->part.data, source->part.size, NULL,
+			       NULL);
 	status = sonde_json_next(&json, err);
 	if (status == SONDE_OK && json.token != SONDE_JSON_OBJECT_BEGIN)
 		status = sonde_fail(err, SONDE_CORRUPT, 0, "expected an object");
@@ -198,7 +208,7 @@ static enum sonde_status read_json(struct cff_header *header, const struct cff_p
 	if (status == SONDE_OK)
 		status = sonde_json_next(&json, err);
 	while (status == SONDE_OK && json.token == SONDE_JSON_KEY) {
-		status = read_member(header, &json, image, findings, err);
+		status = read_member(header, &json, source, err);
 		if (status == SONDE_OK)
 			status = sonde_json_next(&json, err);
 	}
@@ -210,9 +220,9 @@ static enum sonde_status read_json(struct cff_header *header, const struct cff_p
 }
 
 /* The part of the last header chunk; false where there is none. */
-static bool find_header(struct cff_header *header, const struct cff_image *image,
-			struct sonde_diagnostics *findings, struct cff_part *found)
+static bool find_header(struct cff_header *header, struct source *source)
 {
+	const struct cff_image *image = source->image;
 	bool is_found = false;
 
 	for (size_t i = 0; i < image->chunks.count; i++) {
@@ -227,15 +237,18 @@ static bool find_header(struct cff_header *header, const struct cff_image *image
 			if (part.type != CFF_PART_FILE_HEADER || !part.data)
 				continue;
 			if (is_found)
-				CFF_FIND(findings, HEADER_SECOND, image->path, chunk->offset,
+				CFF_FIND(source->findings, HEADER_SECOND, image->path,
+					 cff_image_offset(image, chunk->offset),
 					 "one file header\tanother in chunk %zu part %" PRIu32, i,
 					 k);
 			else if (i)
-				CFF_FIND(findings, HEADER_LATE, image->path, chunk->offset,
+				CFF_FIND(source->findings, HEADER_LATE, image->path,
+					 cff_image_offset(image, chunk->offset),
 					 "the file header in chunk 0\tin chunk %zu", i);
 			is_found = true;
 			header->chunk = (uint32_t)i;
-			*found = part;
+			header->part = k;
+			source->part = part;
 		}
 	}
 	return is_found;
@@ -244,31 +257,32 @@ static bool find_header(struct cff_header *header, const struct cff_image *image
 enum sonde_status cff_header_read(struct cff_header *header, const struct cff_image *image,
 				  struct sonde_diagnostics *findings, struct sonde_error *err)
 {
+	struct source source = { .image = image, .findings = findings };
 	struct sonde_error failure = { 0 };
 	enum sonde_status status;
-	struct cff_part part = { 0 };
 
 	*header = (struct cff_header){ 0 };
-	if (!find_header(header, image, findings, &part)) {
-		CFF_FIND(findings, HEADER_MISSING, image->path, SONDE_NO_OFFSET,
-			 "a file header in chunk 0\tnone");
+	if (!find_header(header, &source)) {
+		CFF_FIND(findings, HEADER_MISSING, image->path,
+			 cff_image_offset(image, CFF_FILE_SIZE), "a file header in chunk 0\tnone");
 		return SONDE_OK;
 	}
-	status = read_json(header, &part, image, findings, &failure);
+	status = read_json(header, &source, &failure);
 	if (status == SONDE_NOMEM)
 		return sonde_fail_nomem(err);
 	if (status < 0) {
 		CFF_FIND(findings, HEADER_JSON, image->path,
-			 image->origin == CFF_BINARY ? part.offset + failure.offset :
-						       SONDE_NO_OFFSET,
-			 "chunk %" PRIu32 ": one JSON object\t%s", header->chunk, failure.message);
+			 cff_image_offset(image, source.part.offset + failure.offset),
+			 "chunk %" PRIu32 " part %" PRIu32 ": one JSON object\t%s", header->chunk,
+			 header->part, failure.message);
 		header->is_whole = false;
 		return SONDE_OK;
 	}
 	if (!header->is_whole)
 		CFF_FIND(findings, HEADER_TIMEBASE, image->path,
-			 image->origin == CFF_BINARY ? part.offset : SONDE_NO_OFFSET,
-			 "chunk %" PRIu32 ": a member timebase\tnone", header->chunk);
+			 cff_image_offset(image, source.part.offset),
+			 "chunk %" PRIu32 " part %" PRIu32 ": a member timebase\tnone",
+			 header->chunk, header->part);
 	return SONDE_OK;
 }
 

@@ -14,7 +14,7 @@ struct cff_member {
 
 struct cff_header {
 	bool is_there; /* in a chunk that begins with an object */
-	uint32_t chunk;
+	uint32_t chunk, part;
 	bool is_whole;	 /* it is JSON, and has a timebase */
 	double timebase; /* milliseconds; 0 where there is none */
 	char *title;	 /* of the context, or its uri; NULL: none */

@@ -133,10 +133,10 @@ static enum sonde_status check_head(struct cff_image *image, struct sonde_error 
 			      "format version 10", found);
 	}
 	if (image->size % 4)
-		CFF_FIND(image->findings, SIZE, image->path, image->size,
+		CFF_FIND(image->findings, SIZE, image->path, cff_image_offset(image, image->size),
 			 "a multiple of 4 bytes\t%zu bytes", image->size);
 	else if (image->size < SMALLEST_FILE)
-		CFF_FIND(image->findings, SIZE, image->path, image->size,
+		CFF_FIND(image->findings, SIZE, image->path, cff_image_offset(image, image->size),
 			 "at least %d bytes\t%zu bytes", SMALLEST_FILE, image->size);
 	return SONDE_OK;
 }
@@ -148,23 +148,25 @@ static bool check_chunk(struct cff_image *image, size_t number, uint64_t offset,
 	const uint8_t *header = image->data + offset;
 
 	if (left < CFF_CHUNK_SIZE) {
-		CFF_FIND(image->findings, TRAILING, image->path, offset,
+		CFF_FIND(image->findings, TRAILING, image->path, cff_image_offset(image, offset),
 			 "chunk %zu or the end of the file\t%" PRIu64 " bytes", number, left);
 		return false;
 	}
 	*length = sonde_load_u32le(header + CFF_CHUNK_LENGTH);
 	if (*length < CFF_CHUNK_SIZE) {
-		CFF_FIND(image->findings, CHUNK_LENGTH, image->path, offset + CFF_CHUNK_LENGTH,
+		CFF_FIND(image->findings, CHUNK_LENGTH, image->path,
+			 cff_image_offset(image, offset + CFF_CHUNK_LENGTH),
 			 "chunk %zu to be at least %d bytes long\t%" PRIu64, number, CFF_CHUNK_SIZE,
 			 *length);
 		return false;
 	}
 	if (*length % 4)
-		CFF_FIND(image->findings, CHUNK_LENGTH, image->path, offset + CFF_CHUNK_LENGTH,
+		CFF_FIND(image->findings, CHUNK_LENGTH, image->path,
+			 cff_image_offset(image, offset + CFF_CHUNK_LENGTH),
 			 "chunk %zu to have a length that is a multiple of 4\t%" PRIu64, number,
 			 *length);
 	if (*length > left)
-		CFF_FIND(image->findings, CHUNK_CUT, image->path, offset,
+		CFF_FIND(image->findings, CHUNK_CUT, image->path, cff_image_offset(image, offset),
 			 "chunk %zu with %" PRIu64 " bytes\t%" PRIu64 " bytes", number, *length,
 			 left);
 	return true;
@@ -179,16 +181,19 @@ static bool check_parts(struct cff_image *image, size_t number, const struct cff
 	uint32_t end = cff_chunk_field(image, chunk, CFF_CHUNK_END);
 
 	if (parts > (chunk->length - CFF_CHUNK_SIZE) / CFF_PART_SIZE) {
-		CFF_FIND(image->findings, CHUNK_PARTS, image->path, chunk->offset + CFF_CHUNK_PARTS,
+		CFF_FIND(image->findings, CHUNK_PARTS, image->path,
+			 cff_image_offset(image, chunk->offset + CFF_CHUNK_PARTS),
 			 "chunk %zu to have at most %" PRIu32 " parts\t%" PRIu64, number,
 			 (chunk->length - CFF_CHUNK_SIZE) / CFF_PART_SIZE, parts);
 		return false;
 	}
 	if (type != CFF_CHUNK_FILE_HEADER && type != CFF_CHUNK_EVENT_DATA)
-		CFF_FIND(image->findings, CHUNK_TYPE, image->path, chunk->offset + CFF_CHUNK_TYPE,
+		CFF_FIND(image->findings, CHUNK_TYPE, image->path,
+			 cff_image_offset(image, chunk->offset + CFF_CHUNK_TYPE),
 			 "chunk %zu to be of type 1 or 2\ttype %#" PRIx32, number, type);
 	if (start != CFF_NO_TIME && end != CFF_NO_TIME && start > end)
-		CFF_FIND(image->findings, CHUNK_TIMES, image->path, chunk->offset + CFF_CHUNK_START,
+		CFF_FIND(image->findings, CHUNK_TIMES, image->path,
+			 cff_image_offset(image, chunk->offset + CFF_CHUNK_START),
 			 "chunk %zu to start before its end %" PRIu32 "\tstart %" PRIu32, number,
 			 end, start);
 	return true;

@@ -45,6 +45,15 @@ enum sonde_status cff_image_open(struct cff_image *image, const char *path,
 				 struct sonde_diagnostics *findings, struct sonde_error *err);
 void cff_image_release(struct cff_image *image);
 
+/*
+ * An offset in the image as findings have it: one in the file that was opened. Those of a made image
+ * mean nothing to whoever has the file.
+ */
+static inline uint64_t cff_image_offset(const struct cff_image *image, uint64_t offset)
+{
+	return image->origin == CFF_BINARY ? offset : SONDE_NO_OFFSET;
+}
+
 /* One part of a chunk; `data` is NULL where it does not lie within the chunk as far as it is there. */
 struct cff_part {
 	uint32_t type;

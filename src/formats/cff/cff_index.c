@@ -292,7 +292,8 @@ static bool is_same(const struct cff_scan *scan, const struct index *index)
 		    !is_same_stack(scan, index, &entry, piece->stack))
 			return false;
 	}
-	return scan->zones.count <= index->track_count && has_all_definitions(scan, index);
+	return scan->zones.count <= index->track_count && has_all_definitions(scan, index) &&
+	       !scan->has_unnamed;
 }
 
 bool cff_index_verify(const struct cff_scan *scan)

@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/utf8.h"
 #include "formats/cff/cff_json_events.h"
+#include "formats/cff/cff_put.h"
 
 static void put_quoted(struct sonde_buffer *out, const char *text, size_t length)
 {
@@ -190,7 +191,7 @@ static size_t put_array(struct sonde_buffer *out, enum sonde_argument_type type,
 {
 	uint32_t count = sonde_load_u32le(slots);
 	size_t size = sonde_argument_type_size(type), bytes = count * size, start = out->size;
-	size_t padded = (bytes + 3) & ~(size_t)3;
+	size_t padded = cff_padded(bytes);
 	bool is_good = true;
 
 	if (count == CFF_ARRAY_NULL) {

@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "formats/cff/cff_findings.h"
+#include "formats/cff/cff_put.h"
 
 enum sonde_status cff_json_events_init(struct cff_json_events *events,
 				       const struct cff_maker *maker, struct sonde_error *err)

@@ -75,13 +75,4 @@ void cff_json_value_missing(const struct sonde_argument_spec *spec, struct sonde
 void cff_json_event_write(struct sonde_buffer *out, const struct cff_type *type,
 			  const uint8_t *event, struct cff_texts *texts);
 
-/* A u32 to the end of a buffer of slots. */
-static inline void cff_put_u32(struct sonde_buffer *out, uint32_t value)
-{
-	uint8_t bytes[4] = { (uint8_t)value, (uint8_t)(value >> 8), (uint8_t)(value >> 16),
-			     (uint8_t)(value >> 24) };
-
-	sonde_buffer_put(out, bytes, sizeof(bytes));
-}
-
 #endif

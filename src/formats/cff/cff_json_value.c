@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "formats/cff/cff_findings.h"
 #include "formats/cff/cff_json_events.h"
+#include "formats/cff/cff_put.h"
 
 /* What integers of each type may be; no entry where it is none. */
 static const struct {
@@ -245,7 +246,7 @@ static bool check_raw(const struct sonde_argument_spec *spec, const uint8_t *slo
 		return size == 4;
 	count = sonde_load_u32le(slots);
 	items = count == CFF_ARRAY_NULL ? 0 : count * sonde_argument_type_size(spec->type);
-	return size == 4 + ((items + 3) & ~(uint64_t)3);
+	return size == 4 + cff_padded(items);
 }
 
 static enum sonde_status read_raw(struct cff_json_events *events,

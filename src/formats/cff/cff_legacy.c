@@ -11,6 +11,7 @@
 #include "formats/cff/cff_findings.h"
 #include "formats/cff/cff_json_events.h"
 #include "formats/cff/cff_make.h"
+#include "formats/cff/cff_put.h"
 
 #define CHUNK_BYTES ((size_t)1 << 20)
 

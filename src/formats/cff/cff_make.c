@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/json.h"
 #include "formats/cff/cff_findings.h"
+#include "formats/cff/cff_put.h"
 
 #define PIECE ((size_t)16 << 10) /* characters; a multiple of 4 */
 
@@ -27,11 +28,6 @@ static size_t part_size(const struct cff_made_part *part)
 	return part->bytes ? part->size : sonde_base64_size(part->base64, part->base64_length);
 }
 
-static size_t padding_of(size_t size)
-{
-	return -size & 3;
-}
-
 /* The head of a chunk being written, and what goes into it. */
 struct head {
 	struct sonde_buffer bytes;
@@ -47,7 +43,7 @@ static void head_add(struct head *head, uint32_t type, size_t size)
 	sonde_store_u32le(entry + CFF_PART_OFFSET, (uint32_t)head->end);
 	sonde_store_u32le(entry + CFF_PART_LENGTH, (uint32_t)size);
 	sonde_buffer_put(&head->bytes, entry, sizeof(entry));
-	head->end += size + padding_of(size);
+	head->end += cff_padded(size);
 	head->count++;
 }
 
@@ -151,7 +147,7 @@ static enum sonde_status put_part(const struct cff_maker *maker, const struct cf
 		status = put_base64(maker, part, size, err);
 	if (status < 0)
 		return status;
-	return sonde_output_write(maker->out, zeros, padding_of(*size), err);
+	return sonde_output_write(maker->out, zeros, cff_padded(*size) - *size, err);
 }
 
 enum sonde_status cff_make_chunk(const struct cff_maker *maker, const struct cff_made_chunk *chunk,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Arguments of 64 bits. Files of this family have types of 32 bits only, so that a signature is
- * split on writing and joined again on reading, by the names:
+ * split on writing and joined again on reading (cff_arguments.h), by the names:
  *
  *   int64 x		uint32 x, uint32 x_high_i64
  *   uint64 x		uint32 x, uint32 x_high_u64
@@ -22,19 +22,6 @@
  */
 enum sonde_status cff_signature_split(const char *text, char **split, bool *is_split,
 				      struct sonde_error *err);
-
-/* The way back; what was never split is copied as it is. */
-enum sonde_status cff_signature_join(const char *text, char **joined, bool *is_joined,
-				     struct sonde_error *err);
-
-/*
- * Packed values of `split` (a signature as it stands in a file) become packed values of `joined`,
- * appended to `out`. A failed allocation shows in out->failed.
- */
-enum sonde_status cff_arguments_join(const struct sonde_signature *split,
-				     const struct sonde_signature *joined, const uint8_t *bytes,
-				     size_t size, struct sonde_buffer *out,
-				     struct sonde_error *err);
 
 /* How many arguments of a file's signature one argument takes: 1, 2 or 3. */
 unsigned int cff_argument_slots(const struct sonde_argument_spec *spec);

@@ -486,8 +486,13 @@ enum sonde_status cff_ours_read(const struct cff_image *image,
 	struct cff_part part;
 
 	*ours = NULL;
-	if (!cff_ours_resource(image, CFF_PART_STRING_RESOURCE, CFF_OURS_DEFINITIONS, &part))
+	if (!cff_ours_resource(image, CFF_PART_STRING_RESOURCE, CFF_OURS_DEFINITIONS, &part)) {
+		const struct cff_chunk *last = &image->chunks.items[image->chunks.count - 1];
+
+		CFF_FIND(findings, DEFINITIONS, image->path, cff_image_offset(image, last->offset),
+			 "definitions in chunk %zu, the last\tnone", image->chunks.count - 1);
 		return SONDE_OK;
+	}
 	trial = sonde_definitions_new();
 	if (!trial)
 		return sonde_fail_nomem(err);
@@ -500,8 +505,9 @@ enum sonde_status cff_ours_read(const struct cff_image *image,
 	if (status == SONDE_NOMEM)
 		return sonde_fail_nomem(err);
 	CFF_FIND(findings, DEFINITIONS, image->path,
-		 image->origin == CFF_BINARY ? part.offset + failure.offset : SONDE_NO_OFFSET,
-		 "definitions as sonde writes them\t%s", failure.message);
+		 cff_image_offset(image, part.offset + failure.offset),
+		 "definitions as sonde writes them in chunk %zu, the last\t%s",
+		 image->chunks.count - 1, failure.message);
 	return SONDE_OK;
 }
 

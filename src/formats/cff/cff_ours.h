@@ -49,8 +49,9 @@ bool cff_ours_resource(const struct cff_image *image, uint32_t type, const char 
 		       struct cff_part *found);
 
 /*
- * Adds the definitions that an image carries, all but tracks. *ours is NULL where there are none,
- * or where they are damaged, which is a finding; then nothing was added.
+ * Adds the definitions that an image (whose header says that it is ours, so it has a chunk) carries,
+ * all but tracks. Where there are none, or damaged ones, is a finding; then *ours is NULL, and
+ * nothing was added.
  */
 enum sonde_status cff_ours_read(const struct cff_image *image,
 				struct sonde_definitions *definitions,

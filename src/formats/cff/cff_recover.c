@@ -15,6 +15,7 @@
 #include "formats/cff/cff_findings.h"
 #include "formats/cff/cff_index.h"
 #include "formats/cff/cff_ours.h"
+#include "formats/cff/cff_put.h"
 #include "formats/cff/cff_read.h"
 #include "formats/cff/cff_resync.h"
 
@@ -128,7 +129,7 @@ static enum sonde_status visit_event(struct cff_visitor *visitor, struct cff_sca
 					   err);
 		at += 4;
 		if (spec->is_array && slot != CFF_ARRAY_NULL)
-			at += (slot * sonde_argument_type_size(spec->type) + 3) & ~(size_t)3;
+			at += cff_padded(slot * sonde_argument_type_size(spec->type));
 	}
 	return status;
 }
@@ -217,33 +218,19 @@ static bool is_whole(const struct recovery *recovery, uint32_t number)
 	return type == CFF_CHUNK_EVENT_DATA || type == CFF_CHUNK_FILE_HEADER;
 }
 
-static void put_u32(struct sonde_buffer *out, uint32_t value)
-{
-	uint8_t bytes[4];
-
-	sonde_store_u32le(bytes, value);
-	sonde_buffer_put(out, bytes, sizeof(bytes));
-}
-
-static void pad(struct sonde_buffer *out)
-{
-	while (out->size % 4 && !out->failed)
-		sonde_buffer_put_char(out, '\0');
-}
-
 /* Head and list of parts of a chunk that is written anew; the lengths come later. */
 static void begin_chunk(struct sonde_buffer *out, uint32_t id, uint32_t type, uint32_t start,
 			uint32_t end, uint32_t parts)
 {
 	sonde_buffer_clear(out);
-	put_u32(out, id);
-	put_u32(out, type);
-	put_u32(out, 0);
-	put_u32(out, start);
-	put_u32(out, end);
-	put_u32(out, parts);
+	cff_put_u32(out, id);
+	cff_put_u32(out, type);
+	cff_put_u32(out, 0);
+	cff_put_u32(out, start);
+	cff_put_u32(out, end);
+	cff_put_u32(out, parts);
 	for (uint32_t i = 0; i < parts * (CFF_PART_SIZE / 4); i++)
-		put_u32(out, 0);
+		cff_put_u32(out, 0);
 }
 
 /* Says in the list of parts what was put into the buffer from `start` on. */
@@ -259,7 +246,7 @@ static void end_part(struct sonde_buffer *out, uint32_t number, uint32_t parts, 
 	sonde_store_u32le(entry + CFF_PART_TYPE, type);
 	sonde_store_u32le(entry + CFF_PART_OFFSET, (uint32_t)(start - head));
 	sonde_store_u32le(entry + CFF_PART_LENGTH, (uint32_t)(out->size - start));
-	pad(out);
+	cff_put_padding(out);
 }
 
 static enum sonde_status write_chunk(struct recovery *recovery, struct sonde_error *err)
@@ -291,9 +278,10 @@ static void put_events(struct recovery *recovery, uint32_t number)
 			break; /* of a later chunk whose buffer lies elsewhere */
 		sonde_buffer_put(out, recovery->file.image.data + copied, patch->offset - copied);
 		if (patch->kind == PATCH_TEXT)
-			put_u32(out, first_added(&recovery->mendings.items[number]) + patch->value);
+			cff_put_u32(out,
+				    first_added(&recovery->mendings.items[number]) + patch->value);
 		else if (patch->kind == PATCH_VALUE)
-			put_u32(out, patch->value);
+			cff_put_u32(out, patch->value);
 		copied = patch->offset + (patch->kind == PATCH_DROP ? CFF_EVENT_SIZE + 20 : 4);
 	}
 	sonde_buffer_put(out, recovery->file.image.data + copied, end - copied);

@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "formats/cff/cff_findings.h"
+#include "formats/cff/cff_put.h"
 
 /* So many parts are looked at to believe a chunk. */
 #define PARTS_LOOKED_AT 64
@@ -102,8 +103,7 @@ static uint64_t search(const struct cff_image *image, uint64_t offset)
 {
 	uint64_t ignored;
 
-	for (offset = (offset + 3) & ~(uint64_t)3; offset + CFF_CHUNK_SIZE <= image->size;
-	     offset += 4) {
+	for (offset = cff_padded(offset); offset + CFF_CHUNK_SIZE <= image->size; offset += 4) {
 		if (is_plausible(image, offset, &ignored))
 			return offset;
 	}

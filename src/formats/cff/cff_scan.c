@@ -92,6 +92,14 @@ static enum sonde_status take_resource(struct cff_scan *scan, uint32_t chunk, ui
 	return SONDE_OK;
 }
 
+/* Where the header of a chunk has a part, for findings. */
+static uint64_t part_place(const struct cff_scan *scan, uint32_t chunk, uint32_t number)
+{
+	return cff_image_offset(scan->image, scan->image->chunks.items[chunk].offset +
+						     CFF_CHUNK_SIZE +
+						     (uint64_t)number * CFF_PART_SIZE);
+}
+
 /* The bytes of an event buffer that are there, in whole words. */
 static void take_events(struct cff_scan *scan, uint32_t chunk, uint32_t number,
 			const struct cff_part *part, struct cff_buffer *buffer)
@@ -101,12 +109,13 @@ static void take_events(struct cff_scan *scan, uint32_t chunk, uint32_t number,
 	uint64_t there = part->offset < end ? end - part->offset : 0;
 
 	if (buffer->part != SONDE_NONE)
-		CFF_FIND(scan->findings, PART_SECOND, scan->image->path, SONDE_NO_OFFSET,
+		CFF_FIND(scan->findings, PART_SECOND, scan->image->path,
+			 part_place(scan, chunk, number),
 			 "chunk %" PRIu32 " to have one event buffer\tanother one in part %" PRIu32,
 			 chunk, number);
 	if (part->size % 4)
 		CFF_FIND(scan->findings, EVENTS_LENGTH, scan->image->path,
-			 cff_scan_offset(scan, scan->image->data + place->offset),
+			 part_place(scan, chunk, number),
 			 "chunk %" PRIu32 " part %" PRIu32 " to be a multiple of 4 bytes\t%" PRIu32,
 			 chunk, number, part->size);
 	if (there > part->size)
@@ -122,8 +131,7 @@ static enum sonde_status take_part(struct cff_scan *scan, uint32_t chunk, uint32
 {
 	const struct cff_chunk *place = &scan->image->chunks.items[chunk];
 	struct cff_part part = cff_chunk_part(scan->image, place, number);
-	uint64_t offset = cff_scan_offset(scan, scan->image->data + place->offset + CFF_CHUNK_SIZE +
-							(uint64_t)number * CFF_PART_SIZE);
+	uint64_t offset = part_place(scan, chunk, number);
 
 	if (!part.data)
 		CFF_FIND(scan->findings, PART_OUTSIDE, scan->image->path, offset,
@@ -236,6 +244,18 @@ static enum sonde_status open_piece(struct cff_scan *scan, struct run *run, cons
 	return SONDE_OK;
 }
 
+/* The function of a name that an event has, or stands for. */
+static enum sonde_status add_function(struct cff_scan *scan, const char *name, size_t length,
+				      uint32_t *function, struct sonde_error *err)
+{
+	uint32_t before = sonde_definitions_function_count(scan->definitions);
+	enum sonde_status status = cff_scan_add_function(scan, name, length, function, err);
+
+	if (sonde_definitions_function_count(scan->definitions) != before)
+		scan->has_unnamed = true;
+	return status;
+}
+
 /* The function that a wtf.scope#enter names; looked up once for each text of a chunk. */
 static enum sonde_status named_function(struct cff_scan *scan, const struct cff_plan *plan,
 					const uint8_t *event, uint32_t *function,
@@ -246,26 +266,17 @@ static enum sonde_status named_function(struct cff_scan *scan, const struct cff_
 	const char *text;
 	size_t length;
 
-	if (ordinal < scan->names.count && scan->names.items[ordinal] != SONDE_NONE) {
-		*function = scan->names.items[ordinal];
+	*function = cff_named_find(&scan->named, ordinal);
+	if (*function != SONDE_NONE)
 		return SONDE_OK;
-	}
 	*function = plan->function;
 	status = cff_strings_get(&scan->strings, ordinal, &text, &length, err);
 	if (status < 0 || !length)
 		return status;
-	status = cff_scan_add_function(scan, text, length, function, err);
+	status = add_function(scan, text, length, function, err);
 	if (status < 0)
 		return status;
-	while (scan->names.count < scan->strings.starts.count) {
-		uint32_t *name = sonde_vec_push(&scan->names);
-
-		if (!name)
-			return sonde_fail_nomem(err);
-		*name = SONDE_NONE;
-	}
-	scan->names.items[ordinal] = *function;
-	return SONDE_OK;
+	return cff_named_keep(&scan->named, &scan->strings, ordinal, *function, err);
 }
 
 /* A leave without a scope belongs to a function of its own. */
@@ -278,8 +289,8 @@ static enum sonde_status note_leave(struct cff_scan *scan, struct run *run, stru
 	run->leave_count++;
 	if (scan->leave_function != SONDE_NONE)
 		return SONDE_OK;
-	return cff_scan_add_function(scan, "wtf.scope#leave", strlen("wtf.scope#leave"),
-				     &scan->leave_function, err);
+	return add_function(scan, "wtf.scope#leave", strlen("wtf.scope#leave"),
+			    &scan->leave_function, err);
 }
 
 /* An event of the model. */
@@ -314,6 +325,13 @@ static enum sonde_status take_event(struct cff_scan *scan, struct run *run,
 		has_detail = cff_walk_has_detail(scan, plan, &event);
 		run->marker = (struct cff_marker){ 0 };
 		run->is_marked = false;
+		/* what the marker names is not there, and the event is none that has a type */
+		if (event.function == SONDE_NONE) {
+			scan->has_unnamed = true;
+			status = cff_scan_add_event_type(scan, plan->type, err);
+		}
+		if (status < 0)
+			return status;
 	} else if (!cff_walk_event(scan, &zone->stack, plan, function, at, &event)) {
 		return sonde_fail_nomem(err);
 	}
@@ -477,8 +495,9 @@ enum sonde_status cff_scan_read_chunk(struct cff_scan *scan, uint32_t number,
 	uint32_t sequence = scan->sequence;
 	enum sonde_status status = SONDE_OK;
 
+	scan->chunk = number;
 	cff_strings_set(&scan->strings, scan->image, &scan->image->chunks.items[number]);
-	scan->names.count = 0;
+	scan->named.functions.count = 0;
 	scan->segment++;
 	if (scan->visitor)
 		status = scan->visitor->chunk(scan->visitor, scan, number, err);

@@ -71,7 +71,7 @@ struct cff_plan {
 	const struct cff_type *type;
 	uint32_t size;	     /* fixed_size of the type */
 	uint32_t function;   /* CALL: its function; else the event type */
-	uint32_t event_type; /* whose arguments it has */
+	uint32_t event_type; /* whose arguments it has; SONDE_NONE: no event is of one */
 	uint8_t step;	     /* enum cff_step */
 	uint8_t kind;	     /* enum sonde_event_kind */
 	bool has_detail;
@@ -135,6 +135,11 @@ struct cff_buffer {
 	uint32_t nanosecond_count;
 };
 
+/* Functions that texts of a chunk name, by ordinal; SONDE_NONE: not looked up. */
+struct cff_named {
+	SONDE_VEC(uint32_t) functions;
+};
+
 /* A resource. */
 struct cff_blob {
 	uint32_t chunk, part;
@@ -175,9 +180,11 @@ struct cff_scan {
 	SONDE_VEC(struct cff_buffer) buffers; /* by chunk */
 	SONDE_VEC(struct cff_blob) blobs;
 	struct sonde_text_map functions; /* by name; texts of the image and of types */
+	bool has_unnamed; /* events of functions or event types that no definition told of */
 	/* private */
+	uint32_t chunk;		    /* that is read */
 	struct cff_strings strings; /* of the chunk */
-	SONDE_VEC(uint32_t) names;  /* functions by ordinal in them, SONDE_NONE: not looked up */
+	struct cff_named named;	    /* by those */
 	struct sonde_arena texts;
 	struct sonde_text_map zones_by_key;
 	struct sonde_buffer key;
@@ -211,11 +218,14 @@ enum sonde_status cff_scan_add_zone(struct cff_scan *scan, struct sonde_error *e
 enum sonde_status cff_scan_add_function(struct cff_scan *scan, const char *name, size_t length,
 					uint32_t *function, struct sonde_error *err);
 
-/* Where in the file; a made image has no such places. */
+/* The event type of a type that has a plan. */
+enum sonde_status cff_scan_add_event_type(struct cff_scan *scan, const struct cff_type *type,
+					  struct sonde_error *err);
+
+/* Where in the file, for findings. */
 static inline uint64_t cff_scan_offset(const struct cff_scan *scan, const uint8_t *at)
 {
-	return scan->image->origin == CFF_BINARY ? (uint64_t)(at - scan->image->data) :
-						   SONDE_NO_OFFSET;
+	return cff_image_offset(scan->image, (uint64_t)(at - scan->image->data));
 }
 
 #endif

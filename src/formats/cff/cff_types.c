@@ -10,13 +10,9 @@
 
 #include "base/bytes.h"
 #include "formats/cff/cff_arguments.h"
+#include "formats/cff/cff_put.h"
 
-static const struct {
-	const char *name;
-	enum cff_event_class class;
-	uint32_t flags;
-	const char *arguments;
-} builtins[] = {
+const struct cff_builtin_type cff_builtin_types[CFF_USER] = {
 #define X(name, text, class, flags, signature) { text, CFF_CLASS_##class, flags, signature },
 	CFF_BUILTIN_LIST(X)
 #undef X
@@ -24,12 +20,12 @@ static const struct {
 
 enum sonde_status cff_types_init(struct cff_types *types, struct sonde_error *err)
 {
+	const struct cff_builtin_type *define = &cff_builtin_types[CFF_DEFINE];
 	enum cff_defined defined;
 
 	*types = (struct cff_types){ 0 };
-	return cff_types_define(types, CFF_WIRE_DEFINE, builtins[CFF_DEFINE].class,
-				builtins[CFF_DEFINE].flags, builtins[CFF_DEFINE].name,
-				builtins[CFF_DEFINE].arguments, &defined, err);
+	return cff_types_define(types, CFF_WIRE_DEFINE, define->class, define->flags, define->name,
+				define->arguments, &defined, err);
 }
 
 /* A list of arguments, which many types may share. */
@@ -66,10 +62,10 @@ void cff_types_release(struct cff_types *types)
 	sonde_text_map_release(&types->forms_by_text);
 }
 
-static enum cff_builtin find_builtin(const char *name)
+enum cff_builtin cff_builtin_find(const char *name)
 {
 	for (size_t i = 0; i < CFF_USER; i++) {
-		if (!strcmp(builtins[i].name, name))
+		if (!strcmp(cff_builtin_types[i].name, name))
 			return (enum cff_builtin)i;
 	}
 	return CFF_USER;
@@ -163,7 +159,7 @@ static enum sonde_status make_type(struct cff_types *types, const struct cff_typ
 	type->fields = form->fields;
 	type->field_count = form->field_count;
 	type->fixed_size = form->fixed_size;
-	type->builtin = find_builtin(name);
+	type->builtin = cff_builtin_find(name);
 	type->number = (uint32_t)types->all.count;
 	if (!type->name || !sonde_vec_reserve(&types->all, 1) ||
 	    !sonde_text_map_add(&types->names, type->name, strlen(name), type->number)) {
@@ -281,7 +277,7 @@ size_t cff_type_size_slow(const struct cff_type *type, const uint8_t *event, siz
 		size += 4;
 		if (items == CFF_ARRAY_NULL)
 			continue;
-		items = (items * sonde_argument_type_size(spec->type) + 3) & ~(uint64_t)3;
+		items = cff_padded(items * sonde_argument_type_size(spec->type));
 		if (items > left - size)
 			return 0;
 		size += items;

@@ -18,6 +18,19 @@
  */
 #define CFF_NAME_LIMIT 4096
 
+/* The event types of CFF_BUILTIN_LIST. */
+struct cff_builtin_type {
+	const char *name;
+	enum cff_event_class class;
+	uint32_t flags;
+	const char *arguments;
+};
+
+extern const struct cff_builtin_type cff_builtin_types[CFF_USER];
+
+/* By name; CFF_USER: none of them. */
+enum cff_builtin cff_builtin_find(const char *name);
+
 struct cff_type {
 	char *name;
 	const char *arguments; /* signature as in the file */

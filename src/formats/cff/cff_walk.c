@@ -1,6 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events behind a marker, which says what they are. */
+/* Functions by their names in a chunk; and events behind a marker, which says what they are. */
 #include "formats/cff/cff_walk.h"
+
+enum sonde_status cff_named_keep(struct cff_named *named, const struct cff_strings *strings,
+				 uint32_t ordinal, uint32_t function, struct sonde_error *err)
+{
+	while (named->functions.count < strings->starts.count) {
+		uint32_t *place = sonde_vec_push(&named->functions);
+
+		if (!place)
+			return sonde_fail_nomem(err);
+		*place = SONDE_NONE;
+	}
+	named->functions.items[ordinal] = function;
+	return SONDE_OK;
+}
 
 static bool is_known(const struct cff_scan *scan, const struct sonde_event *event,
 		     uint32_t function)

@@ -29,6 +29,15 @@ static inline uint64_t cff_time_ns(const struct cff_buffer *buffer, uint32_t ord
 	return us * 1000;
 }
 
+static inline uint32_t cff_named_find(const struct cff_named *named, uint32_t ordinal)
+{
+	return ordinal < named->functions.count ? named->functions.items[ordinal] : SONDE_NONE;
+}
+
+/* For a text that `strings` have. */
+enum sonde_status cff_named_keep(struct cff_named *named, const struct cff_strings *strings,
+				 uint32_t ordinal, uint32_t function, struct sonde_error *err);
+
 /* What the markers before an event say of it; only in files of our own. */
 struct cff_marker {
 	bool is_exception, is_exact;
@@ -86,7 +95,10 @@ static inline bool cff_stack_push(struct cff_stack *stack, uint32_t function, ui
 	return true;
 }
 
-/* A leave of nothing where no function stands for it: only where an index is wrong. */
+/*
+ * A leave of nothing where no function stands for it: only where an index is wrong. Then it has no
+ * event type either.
+ */
 static inline void cff_walk_orphan(const struct cff_plan *plan, struct sonde_event *event)
 {
 	event->kind = SONDE_EVENT_INSTANT;

@@ -366,23 +366,29 @@ static enum sonde_status cff_writer_blob(struct sonde_sink *sink, const struct s
 	return cff_chunk_write(writer, &writer->defining, &resource, 1, err);
 }
 
-static enum sonde_status cff_writer_finish(struct sonde_sink *sink, struct sonde_error *err)
+/* Definitions and JSON may lose something too, so they are made before anything is finished. */
+static enum sonde_status cff_writer_complete(struct sonde_sink *sink, struct sonde_error *err)
 {
 	struct cff_writer *writer = cff_writer_of(sink);
-	enum sonde_status status = SONDE_OK;
+	enum sonde_status status;
 
-	if (!writer->is_whole) {
-		status = cff_writer_flush(writer, err);
-		if (status == SONDE_OK)
-			status = cff_write_last_chunk(writer, err);
-		if (status == SONDE_OK)
-			status = report_losses(writer, err);
-		if (status == SONDE_OK)
-			status = sonde_output_close(&writer->output, err);
-		if (status == SONDE_OK && writer->is_json)
-			status = cff_writer_make_json(writer, err);
-	}
-	return status < 0 ? status : sonde_staged_commit(&writer->staged, err);
+	if (writer->is_whole)
+		return SONDE_OK;
+	status = cff_writer_flush(writer, err);
+	if (status == SONDE_OK)
+		status = cff_write_last_chunk(writer, err);
+	if (status == SONDE_OK)
+		status = report_losses(writer, err);
+	if (status == SONDE_OK)
+		status = sonde_output_close(&writer->output, err);
+	if (status == SONDE_OK && writer->is_json)
+		status = cff_writer_make_json(writer, err);
+	return status;
+}
+
+static enum sonde_status cff_writer_finish(struct sonde_sink *sink, struct sonde_error *err)
+{
+	return sonde_staged_commit(&cff_writer_of(sink)->staged, err);
 }
 
 static void cff_writer_free(struct sonde_sink *sink)
@@ -415,6 +421,7 @@ static const struct sonde_sink_ops cff_writer_ops = {
 	.blob = cff_writer_blob,
 	.events = cff_writer_events,
 	.track_end = cff_writer_track_end,
+	.complete = cff_writer_complete,
 	.finish = cff_writer_finish,
 	.free = cff_writer_free,
 };

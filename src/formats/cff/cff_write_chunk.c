@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
+#include "formats/cff/cff_put.h"
 #include "formats/cff/cff_write.h"
 
 /* The date of the existing program's last release, as it writes it: readers of JSON refuse later ones. */
@@ -12,11 +13,6 @@
 
 /* Parts of a chunk besides resources: string table, events, times. */
 #define OWN_PARTS 3
-
-static size_t padding(size_t size)
-{
-	return (size_t)-size & 3;
-}
 
 void cff_chunk_writer_release(struct cff_chunk_writer *chunk)
 {
@@ -103,7 +99,7 @@ static enum sonde_status write_part(struct sonde_output *output, const void *byt
 	enum sonde_status status = sonde_output_write(output, bytes, size, err);
 
 	if (status == SONDE_OK)
-		status = sonde_output_write(output, zeros, padding(size), err);
+		status = sonde_output_write(output, zeros, cff_padded(size) - size, err);
 	return status;
 }
 
@@ -124,7 +120,7 @@ static enum sonde_status write_chunk(struct cff_writer *writer, uint8_t fixed[CF
 	enum sonde_status status;
 
 	for (size_t i = 0; i < count; i++)
-		length += parts[i].size + padding(parts[i].size);
+		length += cff_padded(parts[i].size);
 	if (length > UINT32_MAX)
 		return too_long(length, err);
 	sonde_store_u32le(fixed + CFF_CHUNK_ID, writer->next_chunk++);
@@ -137,7 +133,7 @@ static enum sonde_status write_chunk(struct cff_writer *writer, uint8_t fixed[CF
 		sonde_store_u32le(part + CFF_PART_TYPE, parts[i].type);
 		sonde_store_u32le(part + CFF_PART_OFFSET, (uint32_t)offset);
 		sonde_store_u32le(part + CFF_PART_LENGTH, (uint32_t)parts[i].size);
-		offset += parts[i].size + padding(parts[i].size);
+		offset += cff_padded(parts[i].size);
 		status = sonde_output_write(&writer->output, part, sizeof(part), err);
 	}
 	for (size_t i = 0; i < count && status == SONDE_OK; i++)

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/sort.h"
 #include "base/utf8.h"
+#include "formats/cff/cff_put.h"
 #include "formats/cff/cff_write.h"
 
 #define INDEX_MAGIC "sondeIX1"
@@ -320,57 +321,41 @@ static void put_document(struct document *document)
 	sonde_json_object_end(&document->json);
 }
 
-static void put_u32(struct sonde_buffer *out, uint32_t value)
-{
-	uint8_t bytes[4];
-
-	sonde_store_u32le(bytes, value);
-	sonde_buffer_put(out, bytes, sizeof(bytes));
-}
-
-static void put_u64(struct sonde_buffer *out, uint64_t value)
-{
-	uint8_t bytes[8];
-
-	sonde_store_u64le(bytes, value);
-	sonde_buffer_put(out, bytes, sizeof(bytes));
-}
-
 static void put_index_entry(struct sonde_buffer *out, const struct cff_index_entry *entry)
 {
-	put_u64(out, entry->offset);
-	put_u64(out, entry->first_index);
-	put_u64(out, entry->first_ns);
-	put_u64(out, entry->last_ns);
-	put_u32(out, entry->track);
-	put_u32(out, entry->events);
-	put_u32(out, entry->stack_first);
-	put_u32(out, entry->stack_count);
+	cff_put_u64(out, entry->offset);
+	cff_put_u64(out, entry->first_index);
+	cff_put_u64(out, entry->first_ns);
+	cff_put_u64(out, entry->last_ns);
+	cff_put_u32(out, entry->track);
+	cff_put_u32(out, entry->events);
+	cff_put_u32(out, entry->stack_first);
+	cff_put_u32(out, entry->stack_count);
 }
 
 static void put_index(const struct cff_writer *writer, uint64_t file_size, struct sonde_buffer *out)
 {
 	sonde_buffer_put_text(out, INDEX_MAGIC);
-	put_u64(out, file_size);
-	put_u32(out, writer->track_count);
-	put_u32(out, (uint32_t)writer->index.count);
-	put_u32(out, (uint32_t)writer->definition_chunks.count);
-	put_u32(out, (uint32_t)writer->stacks.count);
+	cff_put_u64(out, file_size);
+	cff_put_u32(out, writer->track_count);
+	cff_put_u32(out, (uint32_t)writer->index.count);
+	cff_put_u32(out, (uint32_t)writer->definition_chunks.count);
+	cff_put_u32(out, (uint32_t)writer->stacks.count);
 	for (size_t i = 0; i < writer->definition_chunks.count; i++)
-		put_u64(out, writer->definition_chunks.items[i]);
+		cff_put_u64(out, writer->definition_chunks.items[i]);
 	for (uint32_t i = 0; i < writer->track_count; i++) {
 		const struct cff_track_writer *track = &writer->tracks[i];
 
-		put_u64(out, track->events);
-		put_u64(out, track->details);
-		put_u64(out, track->first_ns);
-		put_u64(out, track->last_ns);
+		cff_put_u64(out, track->events);
+		cff_put_u64(out, track->details);
+		cff_put_u64(out, track->first_ns);
+		cff_put_u64(out, track->last_ns);
 	}
 	for (size_t i = 0; i < writer->index.count; i++)
 		put_index_entry(out, &writer->index.items[i]);
 	for (size_t i = 0; i < writer->stacks.count; i++) {
-		put_u32(out, writer->stacks.items[i].function);
-		put_u32(out, writer->stacks.items[i].depth);
+		cff_put_u32(out, writer->stacks.items[i].function);
+		cff_put_u32(out, writer->stacks.items[i].depth);
 	}
 }
 
@@ -386,7 +371,7 @@ static uint64_t index_size(const struct cff_writer *writer)
 static uint64_t final_size(const struct cff_writer *writer, const struct sonde_buffer *text)
 {
 	return writer->output.written + CFF_CHUNK_SIZE + 3 * CFF_PART_SIZE +
-	       (((uint64_t)text->size + 3) & ~(uint64_t)3) + index_size(writer);
+	       cff_padded(text->size) + index_size(writer);
 }
 
 enum sonde_status cff_write_last_chunk(struct cff_writer *writer, struct sonde_error *err)

@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "formats/cff/cff_names.h"
+#include "formats/cff/cff_put.h"
 #include "formats/cff/cff_write.h"
 #include "model/arguments.h"
 
@@ -22,14 +23,6 @@ struct written {
 	uint32_t event_type;		   /* of `arguments` */
 	const struct sonde_detail *detail; /* its arguments; NULL: none */
 };
-
-static void put_u32(struct sonde_buffer *out, uint32_t value)
-{
-	uint8_t bytes[4];
-
-	sonde_store_u32le(bytes, value);
-	sonde_buffer_put(out, bytes, sizeof(bytes));
-}
 
 /* A text of a chunk cannot hold a NUL: something else stands for it. */
 static uint32_t put_text_with_nuls(struct cff_writer *writer, const char *text, size_t length)
@@ -70,8 +63,8 @@ static void put_wide(struct sonde_buffer *out, const struct sonde_argument *argu
 {
 	if (argument->spec->type == SONDE_ARGUMENT_FLOAT64)
 		sonde_arguments_put_number(out, SONDE_ARGUMENT_FLOAT32, argument->value);
-	put_u32(out, (uint32_t)argument->value.u64);
-	put_u32(out, (uint32_t)(argument->value.u64 >> 32));
+	cff_put_u32(out, (uint32_t)argument->value.u64);
+	cff_put_u32(out, (uint32_t)(argument->value.u64 >> 32));
 }
 
 static void put_value(struct cff_writer *writer, const struct sonde_argument *argument)
@@ -80,7 +73,7 @@ static void put_value(struct cff_writer *writer, const struct sonde_argument *ar
 	size_t size = sonde_argument_type_size(argument->spec->type);
 
 	if (sonde_argument_type_is_text(argument->spec->type))
-		put_u32(out, text_ordinal(writer, argument));
+		cff_put_u32(out, text_ordinal(writer, argument));
 	else if (argument->spec->is_array && size == 8)
 		sonde_arguments_put_array(out, SONDE_ARGUMENT_UINT32,
 					  argument->is_null ? NULL : argument->bytes,
@@ -260,8 +253,8 @@ static enum sonde_status name_function(const struct written *written, struct son
 	const char *name = sonde_definitions_function_label(writer->definitions,
 							    written->event->function, space);
 
-	put_u32(&writer->values, written->event->function);
-	put_u32(&writer->values, cff_chunk_text(&writer->filling, name, strlen(name)));
+	cff_put_u32(&writer->values, written->event->function);
+	cff_put_u32(&writer->values, cff_chunk_text(&writer->filling, name, strlen(name)));
 	return writer->values.failed ? sonde_fail_nomem(err) : SONDE_OK;
 }
 
@@ -398,13 +391,13 @@ static enum sonde_status write_standing_in(const struct written *written, struct
 		return status;
 	sonde_buffer_clear(values);
 	if (builtin != CFF_MARK)
-		put_u32(values, written->event->extra);
+		cff_put_u32(values, written->event->extra);
 	if (builtin == CFF_FLOW_BRANCH)
-		put_u32(values, 0);
+		cff_put_u32(values, 0);
 	if (builtin != CFF_FLOW_TERMINATE && builtin != CFF_RANGE_END)
-		put_u32(values, cff_chunk_text(&writer->filling, name, strlen(name)));
+		cff_put_u32(values, cff_chunk_text(&writer->filling, name, strlen(name)));
 	if (builtin != CFF_RANGE_END)
-		put_u32(values, CFF_STRING_NULL);
+		cff_put_u32(values, CFF_STRING_NULL);
 	if (values->failed)
 		return sonde_fail_nomem(err);
 	return put_event(written, wire, true, err);

@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/utf8.h"
 #include "formats/cff/cff_names.h"
+#include "formats/cff/cff_ours.h"
 #include "formats/cff/cff_types.h"
 #include "formats/cff/cff_write.h"
 
@@ -18,24 +19,16 @@
 #define ADDED_LIMIT 512
 #define NAME_LIMIT (CFF_NAME_LIMIT - 2 * ADDED_LIMIT)
 
-static const struct {
-	const char *name;
-	enum cff_event_class class;
-	uint32_t flags;
-	const char *arguments;
-} builtins[] = {
-#define X(name, text, class, flags, signature) { text, CFF_CLASS_##class, flags, signature },
-	CFF_BUILTIN_LIST(X)
-#undef X
-	/* ours: see doc/formats/cff.md */
-	{ "sonde.scope#exception", CFF_CLASS_INSTANCE, CFF_FLAG_INTERNAL | CFF_FLAG_APPEND_SCOPE,
+/* Ours: see doc/formats/cff.md. They come after those of the format. */
+static const struct cff_builtin_type own_types[] = {
+	{ CFF_MARKER_EXCEPTION, CFF_CLASS_INSTANCE, CFF_FLAG_INTERNAL | CFF_FLAG_APPEND_SCOPE,
 	  "bool exception" },
-	{ "sonde.event#exact", CFF_CLASS_INSTANCE, CFF_FLAG_INTERNAL,
+	{ CFF_MARKER_EXACT, CFF_CLASS_INSTANCE, CFF_FLAG_INTERNAL,
 	  "uint32 kind, uint32 function, uint32 depth, uint32 extra" },
-	{ "sonde.scope#call", CFF_CLASS_SCOPE, 0, "uint32 function, ascii name" },
+	{ CFF_NUMBERED_CALL, CFF_CLASS_SCOPE, 0, "uint32 function, ascii name" },
 };
 
-#define BUILTIN_COUNT (sizeof(builtins) / sizeof(builtins[0]))
+#define BUILTIN_COUNT (CFF_USER + sizeof(own_types) / sizeof(own_types[0]))
 
 /* Those that keep their wire ids, which are their places here, from 1 on. */
 static const uint32_t permanent[] = {
@@ -142,11 +135,13 @@ static enum sonde_status add_builtins(struct cff_type_writer *types, struct sond
 	enum sonde_status status = SONDE_OK;
 
 	for (size_t i = 0; i < BUILTIN_COUNT && status == SONDE_OK; i++) {
+		const struct cff_builtin_type *known = i < CFF_USER ? &cff_builtin_types[i] :
+								      &own_types[i - CFF_USER];
 		const struct cff_written_type type = {
-			.name = builtins[i].name,
-			.arguments = builtins[i].arguments,
-			.flags = builtins[i].flags,
-			.class = builtins[i].class,
+			.name = known->name,
+			.arguments = known->arguments,
+			.flags = known->flags,
+			.class = known->class,
 			.builtin = i < CFF_USER ? (enum cff_builtin)i : CFF_USER,
 			.function = SONDE_NONE,
 			.event_type = SONDE_NONE,
@@ -457,20 +452,18 @@ static enum sonde_status find_builtin(const struct sonde_definitions *definition
 				      struct sonde_error *err)
 {
 	const char *name = sonde_definitions_string(definitions, type->name);
+	enum cff_builtin builtin = cff_builtin_find(name);
 	enum sonde_status status;
-	uint32_t i = 0;
 	bool same;
 
 	*found = CFF_USER;
-	while (i < CFF_USER && strcmp(name, builtins[i].name) != 0)
-		i++;
-	if (i == CFF_USER || is_structure((enum cff_builtin)i) ||
-	    type->is_scope != (builtins[i].class == CFF_CLASS_SCOPE))
+	if (builtin == CFF_USER || is_structure(builtin) ||
+	    type->is_scope != (cff_builtin_types[builtin].class == CFF_CLASS_SCOPE))
 		return SONDE_OK;
 	status = compare(sonde_definitions_string(definitions, type->arguments),
-			 builtins[i].arguments, &same, err);
+			 cff_builtin_types[builtin].arguments, &same, err);
 	if (same)
-		*found = (enum cff_builtin)i;
+		*found = builtin;
 	return status;
 }
 

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is tried with recordings of any format while calls fail: hooks of a struct fault_case. */
+#ifndef SONDE_TESTS_FAULT_RECORDING_H
+#define SONDE_TESTS_FAULT_RECORDING_H
+
+#include <sonde/sonde.h>
+
+/* The user of the hooks. */
+struct fault_world {
+	char input[512];
+	char output[80];    /* "out" in the scratch folder */
+	const char *format; /* to convert to */
+	const char *style;
+	enum sonde_severity none_of; /* an output has no such findings, nor worse ones */
+};
+
+enum sonde_status run_check(void *user, struct sonde_error *err);
+enum sonde_status run_recover(void *user, struct sonde_error *err);
+enum sonde_status run_convert(void *user, struct sonde_error *err);
+
+/* Before a run that writes, and after it: no output where it failed, and nothing half done beside it. */
+void remove_output(void *user);
+void expect_whole_or_nothing(void *user, enum sonde_status status, const struct sonde_error *err);
+
+#endif

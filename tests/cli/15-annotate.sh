@@ -36,9 +36,9 @@ cmp -s "$out" plain
 ok $? "and does the same"
 err_has "annotations)" "the summary counts annotations"
 clean frames.atf
-"$SONDE" dump --detail frames.atf >dump
+"$SONDE" dump --detail frames.atf >dump.txt
 count() {
-	grep -c -- "$1" dump
+	grep -c -- "$1" dump.txt
 }
 is "$(count '-> render(tile_x=')" 48 "a scope for each tile, with arguments"
 is "$(count '<- render')" 48 "which ends"

@@ -93,7 +93,7 @@ struct sonde_annotate_site {
 	uint16_t kind;	/* enum sonde_annotate_kind */
 	uint16_t count; /* of parameters */
 	uint32_t state; /* of the runtime: the process that has told of this site, */
-	uint32_t shape; /* and how its arguments are packed, where they are all numbers */
+	uint32_t shape; /* and how its arguments are packed */
 };
 
 /* The value of an argument: a number's bits, or bytes and the count of items. */

@@ -161,7 +161,7 @@ static inline int unit_is_annotation(uint32_t kind)
 
 static inline uint64_t annotation_units(uint64_t size)
 {
-	return 2 + (size > ANNOTATION_HEAD ? (size - ANNOTATION_HEAD + 31) / 32 : 0);
+	return 2 + (size + 31 - ANNOTATION_HEAD) / 32;
 }
 
 /* The units of a record with a detail of so many bytes. */

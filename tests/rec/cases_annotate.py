@@ -181,6 +181,21 @@ class Plain(Annotated):
         told = run(self.command("lengths", options=options, quiet=False), self.place).stderr
         self.assertIn("warning: 7 arguments of annotations", told)
 
+    @for_kinds("none-gcc", "none-clang")
+    def case_edges(self):
+        events = self.only_track("edges")
+        text = "".join(chr(ord("a") + i % 26) for i in range(4095))
+        edges = [event.arguments for event in events if event.name == "edge"]
+        wide = [event.arguments for event in events if event.name == "wide edge"]
+        self.assertEqual((len(edges), len(wide)), (301, 301))
+        for length in range(301):
+            end = text[4095 - length:]
+            self.assertEqual(edges[length],
+                             {"length": length, "text": end, "again": end, "behind": length})
+            self.assertEqual(wide[length],
+                             {"length": length, "text": end,
+                              "bytes": list(end.encode()) + [0], "behind": -1})
+
     def case_jumps(self):
         events = self.only_track("jumps")
         jumper = "+jumper " * 4 + "!jumper " * 4

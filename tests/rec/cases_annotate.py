@@ -11,13 +11,10 @@ import subprocess
 import time
 
 from atf_reader import decode_arguments
-from harness import (CALL, EXCEPTION, HERE, RETURN, SONDE, WORK, Case, Program, finish, for_kinds,
-                     read_session, run, start, wait_until)
+from harness import (ANNOTATE, CALL, EXCEPTION, HERE, INCLUDE, RETURN, WORK, Case, Program, finish,
+                     for_kinds, read_session, run, start, wait_until)
 
-INCLUDE = os.path.normpath(os.path.join(HERE, os.pardir, os.pardir, "include"))
-LIBRARIES = os.path.dirname(os.path.realpath(SONDE))
-FLAGS = ("-pedantic", "-I" + INCLUDE, "-L" + LIBRARIES, "-Wl,-rpath," + LIBRARIES,
-         "-Wl,--no-as-needed", "-lsonde-rt")
+FLAGS = ("-pedantic", *ANNOTATE)
 NONE = ("none-gcc", "none-clang")
 ALL = (*NONE, "a-gcc", "a-clang", "b-gcc", "b-clang")
 INSTANT, MARK, FLOW_BEGIN, FLOW_STEP, FLOW_END, COUNTER, RANGE_BEGIN, RANGE_END = range(4, 12)

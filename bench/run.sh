@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Measures the build in BUILD_DIR and prints tables: reading, here, wtf-trace files beside the npm
-# reader of them, by cff.sh, and recording, by record.sh.
+# reader of them, by cff.sh, annotations, by annotate.sh, and recording, by record.sh.
 # The data to read is made once, in BUILD_DIR/bench: BENCH_EVENTS events (default 50000000, 1.6 GB)
 # in four threads, and a tenth of that.
 # usage: bench/run.sh BUILD_DIR
@@ -49,6 +49,9 @@ fi
 
 echo
 "$(dirname "$0")/cff.sh" "$build" "$small"
+
+echo
+"$(dirname "$0")/annotate.sh" "$build"
 
 echo
 "$(dirname "$0")/record.sh" "$build"

@@ -93,7 +93,7 @@ struct sonde_annotate_site {
 	uint16_t kind;	/* enum sonde_annotate_kind */
 	uint16_t count; /* of parameters */
 	uint32_t state; /* of the runtime: the process that has told of this site, */
-	uint32_t shape; /* and how its arguments are packed, where they are all numbers */
+	uint32_t shape; /* and how its arguments are packed */
 };
 
 /* The value of an argument: a number's bits, or bytes and the count of items. */
@@ -313,13 +313,14 @@ template <class T> SONDE_INLINE_MEMBER_ sonde_annotate_value array(const T *item
 class scope
 {
       public:
+	SONDE_INLINE_MEMBER_ scope() : begun(nullptr)
+	{
+	}
 	template <size_t count>
 	SONDE_INLINE_MEMBER_ scope(sonde_annotate_site &site,
 				   const sonde_annotate_value (&values)[count])
-	    : begun(nullptr)
+	    : begun(sonde_annotate_begin(&site, values, address()) ? &site : nullptr)
 	{
-		if (SONDE_IS_ON_() && sonde_annotate_begin(&site, values, address()))
-			begun = &site;
 	}
 	SONDE_INLINE_MEMBER_ ~scope()
 	{
@@ -349,11 +350,14 @@ SONDE_INLINE_MEMBER_ void event(sonde_annotate_site &site, uint64_t number,
 
 } // namespace sonde_annotate
 
+/* Both are made in place, so that arguments are evaluated only where they are wanted. */
 #define SONDE_SCOPED_(id, kind, ...)                                                               \
 	SONDE_SITE_(id, kind, __VA_ARGS__);                                                        \
-	const ::sonde_annotate::scope SONDE_JOIN_(sonde_scope_, id)(                               \
-		SONDE_JOIN_(sonde_site_, id),                                                      \
-		{ SONDE_EACH_(SONDE_VALUE_, __VA_ARGS__){ 0, NULL } })
+	const ::sonde_annotate::scope SONDE_JOIN_(sonde_scope_, id) =                              \
+		SONDE_IS_ON_() ? ::sonde_annotate::scope(                                          \
+					 SONDE_JOIN_(sonde_site_, id),                             \
+					 { SONDE_EACH_(SONDE_VALUE_, __VA_ARGS__){ 0, NULL } }) :  \
+				 ::sonde_annotate::scope()
 #define SONDE_CALL_(number, ...)                                                                   \
 	::sonde_annotate::event(sonde_site_here, number,                                           \
 				{ SONDE_EACH_(SONDE_VALUE_, __VA_ARGS__){ 0, NULL } })

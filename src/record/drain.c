@@ -22,6 +22,7 @@ enum {
 	DETAIL_UNITS_MIN = 2, /* a unit and a struct shared_detail */
 	RINGS_KEPT = 128,     /* of so many the memory is kept for the next thread */
 	LAST_ROUNDS = 64,     /* at most, after recording was switched off */
+	NEXT_TRIES = 8,	      /* to find a chunk that is not overwritten at once */
 	BUSY_UNITS = 1024,    /* a round that read so many is soon followed by the next */
 };
 
@@ -42,7 +43,7 @@ void drain_wake(struct session *session)
 struct look {
 	size_t end;
 	size_t last; /* first unit of the last record */
-	size_t records;
+	uint64_t events;
 	bool finished; /* nothing more in this chunk */
 	bool more;     /* more came meanwhile */
 };
@@ -68,7 +69,7 @@ static struct look look_at(const struct shared_unit *units, size_t from, size_t 
 			break;
 		}
 		look.last = i;
-		look.records++;
+		look.events += unit_events(tag >> 8, units[i].place);
 		if (!(tag & UNIT_DETAIL << 8)) {
 			i++;
 			continue;
@@ -182,29 +183,60 @@ static enum sonde_status convert(struct session *session, struct recorded_thread
 
 	thread->last_ticks = units[look->last - thread->unit].time;
 	thread->unit = look->end;
-	thread->units += count;
-	thread->records += look->records;
+	thread->events += look->events;
 	if (session->failed) {
-		session->lost += look->records;
+		session->lost += look->events;
 		return SONDE_OK;
 	}
 	status = make_ready(session, thread, err);
 	return status < 0 ? status : calls_convert(thread->calls, units, count, err);
 }
 
-/* Tells the thread's calls that units are missing here. */
-static enum sonde_status tell_gap(struct session *session, struct recorded_thread *thread,
-				  uint64_t missing, struct sonde_error *err)
+static bool is_overwritten(const struct session *session, const struct recorded_thread *thread)
+{
+	return chunks_begun(session, thread) > thread->chunk + session->memory.control->chunk_count;
+}
+
+/*
+ * Goes on at a chunk that is still there: the oldest one, or, while the ring is being written, one
+ * that will be there for some time. `events`: how many the thread wrote before it.
+ */
+static void find_next(const struct session *session, struct recorded_thread *thread, bool ended,
+		      uint64_t *events)
+{
+	uint32_t chunk_count = session->memory.control->chunk_count;
+	uint64_t begun;
+
+	for (int i = 0; i < NEXT_TRIES; i++) {
+		begun = chunks_begun(session, thread);
+		thread->chunk = begun - chunk_count + (ended ? 0 : (chunk_count + 3) / 4);
+		if (thread->chunk >= begun)
+			thread->chunk = begun - 1;
+		*events =
+			shared_memory_events_before(&session->memory, thread->ring, thread->chunk);
+		if (ended || !is_overwritten(session, thread))
+			break;
+	}
+	thread->unit = 0;
+}
+
+/* The thread's present chunk was overwritten: goes on at another, and tells its calls what is
+ * missing. */
+static enum sonde_status pass_overwritten(struct session *session, struct recorded_thread *thread,
+					  bool ended, struct sonde_error *err)
 {
 	struct shared_unit gap = {
 		.time = thread->last_ticks,
-		.place = missing,
 		.word = (uint64_t)UNIT_GAP << UNIT_KIND_SHIFT,
 	};
+	uint64_t events;
 
-	if (thread->units) /* so many records, after what was read so far */
-		gap.place =
-			(uint64_t)((unsigned __int128)missing * thread->records / thread->units);
+	find_next(session, thread, ended, &events);
+	atomic_store(&session->memory.rings[thread->ring].chunks_freed, (uint32_t)thread->chunk);
+	if (events > thread->events) {
+		gap.place = events - thread->events;
+		thread->events = events;
+	}
 	return session->failed ? SONDE_OK : calls_convert(thread->calls, &gap, 1, err);
 }
 
@@ -213,22 +245,12 @@ static enum sonde_status convert_copy(struct session *session, struct recorded_t
 				      const struct shared_unit *units, const struct look *look,
 				      struct sonde_error *err)
 {
-	uint32_t chunk_count = session->memory.control->chunk_count;
-	uint64_t begun, next;
-
 	memcpy(session->copy, units + thread->unit,
 	       (look->end - thread->unit) * sizeof(*session->copy));
 	atomic_thread_fence(memory_order_acquire);
-	begun = chunks_begun(session, thread);
-	if (begun <= thread->chunk + chunk_count)
-		return convert(session, thread, session->copy, look, err);
-	next = begun - chunk_count + (chunk_count + 3) / 4;
-	next = next < begun ? next : begun - 1;
-	begun = (next - thread->chunk) * units_per_chunk(session) - thread->unit;
-	thread->chunk = next;
-	thread->unit = 0;
-	atomic_store(&session->memory.rings[thread->ring].chunks_freed, (uint32_t)next);
-	return tell_gap(session, thread, begun, err);
+	if (is_overwritten(session, thread))
+		return pass_overwritten(session, thread, false, err);
+	return convert(session, thread, session->copy, look, err);
 }
 
 /* A word that can be true: of this lap, and written between the last unit and now. */
@@ -278,17 +300,19 @@ static enum sonde_status read_chunk(struct session *session, struct recorded_thr
 				    bool ended, struct look *look, struct sonde_error *err)
 {
 	const struct shared_control *control = session->memory.control;
-	bool overwrite = control->on_full == ON_FULL_OVERWRITE && !ended;
+	bool overwrite = control->on_full == ON_FULL_OVERWRITE;
 	const struct shared_unit *units;
 
 	*look = (struct look){ .end = thread->unit };
+	if (overwrite && is_overwritten(session, thread))
+		return pass_overwritten(session, thread, ended, err);
+	overwrite = overwrite && !ended;
 	if (!overwrite && !session->failed)
 		return convert_chunk(session, thread, look, err);
 	units = chunk_units(session, thread);
 	*look = look_at(units, thread->unit, units_per_chunk(session),
 			lap_of_chunk(thread->chunk, control->chunk_count));
-	if (overwrite && (look->end > thread->unit ||
-			  chunks_begun(session, thread) > thread->chunk + control->chunk_count))
+	if (overwrite && look->end > thread->unit)
 		return convert_copy(session, thread, units, look, err);
 	return look->end > thread->unit ?
 		       convert(session, thread, units + thread->unit, look, err) :

@@ -95,10 +95,10 @@ struct recorded_thread {
 	SONDE_VEC(struct lane *) lanes;
 	uint64_t chunk; /* the next unit to read */
 	size_t unit;
-	uint64_t last_ticks;	 /* of the last unit that was read */
-	uint64_t progress_ns;	 /* when there was something to read */
-	uint64_t units, records; /* read so far */
-	uint32_t freed_full;	 /* chunks freed since its ring was full, and nobody was woken */
+	uint64_t last_ticks;  /* of the last unit that was read */
+	uint64_t progress_ns; /* when there was something to read */
+	uint64_t events;      /* read so far, or told to be missing; where rings overwrite */
+	uint32_t freed_full;  /* chunks freed since its ring was full, and nobody was woken */
 };
 
 /* What was open when a process forked. */

@@ -94,6 +94,9 @@ static void lay_out(struct shared_control *control, const struct shared_memory_o
 	offset += whole_pages(PROCESS_COUNT * sizeof(struct shared_process));
 	control->rings = offset;
 	offset += whole_pages(control->ring_count * sizeof(struct shared_ring));
+	control->events_before = offset;
+	offset += whole_pages((uint64_t)control->ring_count * control->chunk_count *
+			      sizeof(uint64_t));
 	control->modules = offset;
 	offset += whole_pages(MODULE_COUNT * sizeof(struct shared_module));
 	control->filters = offset;

@@ -58,6 +58,18 @@ static inline uint8_t *shared_memory_ring(const struct shared_memory *memory, ui
 	return memory->base + memory->control->rings_memory + ring * memory->control->ring_size;
 }
 
+/* Of a ring that overwrites: the events that its thread wrote before a chunk that is there. */
+static inline uint64_t shared_memory_events_before(const struct shared_memory *memory,
+						   uint32_t ring, uint64_t chunk)
+{
+	const struct shared_control *control = memory->control;
+	const _Atomic uint64_t *counts =
+		(const _Atomic uint64_t *)(memory->base + control->events_before);
+
+	return atomic_load(
+		&counts[(uint64_t)ring * control->chunk_count + chunk % control->chunk_count]);
+}
+
 /* No ring and no process slot from here on was ever taken. */
 uint32_t shared_memory_rings_high(const struct shared_memory *memory);
 uint32_t shared_memory_processes_high(const struct shared_memory *memory);

@@ -30,6 +30,16 @@ static inline uint64_t site_bits(const struct sonde_annotate_site *site)
 	return (uint64_t)site & UNIT_FUNCTION_MASK;
 }
 
+/*
+ * The launcher has read what lies ahead in the ring, so it is in another core's cache. Asking for it
+ * early, to write it, costs less than to wait for it: stores that wait soon make others wait.
+ * Processors without this instruction pass over it.
+ */
+static inline void fetch_ahead(const char *unit)
+{
+	__asm__ volatile("prefetchw %0" : : "m"(unit[512]));
+}
+
 /* ---- packing ---- */
 
 /* Words of eight bytes go to the ring; all that is packed is made of whole halves of them. */
@@ -402,13 +412,15 @@ write_plain(enum unit_kind kind, struct sonde_annotate_site *site, uint64_t stac
 	if (RT_UNLIKELY(!rt_place_take(&place, UNIT)))
 		return write_late(place, site_bits(site) | (uint64_t)kind << UNIT_KIND_SHIFT, stack,
 				  number);
+	fetch_ahead(place.unit);
 	rt_put(&place, kind, site_bits(site), stack, number);
 	return true;
 }
 
-static RT_COLD bool write_general(enum unit_kind kind, struct sonde_annotate_site *site,
-				  const struct sonde_annotate_value *values, uint64_t stack,
-				  uint64_t code, uint64_t place)
+/* Whatever it takes: long texts, another clock, no arguments. */
+static RT_COLD bool write_long(enum unit_kind kind, struct sonde_annotate_site *site,
+			       const struct sonde_annotate_value *values, uint64_t stack,
+			       uint64_t place)
 {
 	struct note note = {
 		.kind = kind,
@@ -418,63 +430,189 @@ static RT_COLD bool write_general(enum unit_kind kind, struct sonde_annotate_sit
 		.values = values,
 	};
 
-	if (!is_plain(site) && !is_wanted(site, stack, code))
-		return false;
 	return write_note(&note);
 }
 
-/* The hot path of what has numbers only. */
-static __attribute__((noinline)) bool write_numbers(enum unit_kind kind,
-						    struct sonde_annotate_site *site,
-						    const struct sonde_annotate_value *values,
-						    uint64_t stack, uint64_t number)
-{
-	uint32_t size = site->shape & RT_SHAPE_SIZE, wide = site->shape >> RT_SHAPE_WIDE;
-	const struct sonde_annotate_value *end = values + site->count;
-	uint64_t units = annotation_units(size);
-	struct rt_place place, other;
-	struct packer packer;
-	uint64_t mask = 0;
-	bool blocked = false;
+/* ---- the hot path of what has arguments ---- */
 
-	if (RT_UNLIKELY(!rt_place_take(&place, units * UNIT))) {
-		other = place; /* so that `place` itself can be in registers */
-		if (!rt_place_blocked(&other, place.unit, units * UNIT, &mask))
-			return false;
-		place = other;
-		blocked = true;
+/*
+ * Arguments are packed on the stack and then copied to the ring, since their size must be known
+ * before a place is taken, and what is packed has a word of the detail in its middle. The clock is
+ * read in between: until then what was stored in parts can be loaded as words without a wait.
+ */
+enum {
+	STAGE_BYTES = ANNOTATION_HEAD + 7 * 32,
+	STAGE_MORE = 8 * 12 + 32, /* numbers and sizes are not compared with the end; padding */
+};
+
+static inline __attribute__((always_inline)) char *stage_half(char *to, uint32_t value)
+{
+	__builtin_memcpy(to, &value, sizeof(value));
+	return to + sizeof(value);
+}
+
+static inline __attribute__((always_inline)) char *stage_word(char *to, uint64_t value)
+{
+	__builtin_memcpy(to, &value, sizeof(value));
+	return to + sizeof(value);
+}
+
+/* With padding. What overlaps is copied twice. */
+static inline __attribute__((always_inline)) char *stage_bytes(char *to, const char *from,
+							       size_t size)
+{
+	if (size >= 8) {
+		for (size_t i = 0; i < size - 8; i += 8)
+			__builtin_memcpy(to + i, from + i, 8);
+		__builtin_memcpy(to + size - 8, from + size - 8, 8);
+	} else if (size >= 4) {
+		__builtin_memcpy(to, from, 4);
+		__builtin_memcpy(to + size - 4, from + size - 4, 4);
+	} else if (size) {
+		to[0] = from[0];
+		to[size / 2] = from[size / 2];
+		to[size - 1] = from[size - 1];
 	}
-	start_words(&packer, &place);
-	for (; values < end; values++, wide >>= 1) {
-		if (wide & 1)
-			put_whole(&packer, values->number, false);
-		else /* its other bytes are 0 */
-			put_half(&packer, (uint32_t)values->number, false);
+	stage_half(to + size, 0);
+	return to + padded(size);
+}
+
+/* The highest bit of the first byte that is 0; bits above that say nothing. */
+static inline uint64_t zero_byte(uint64_t word)
+{
+	return (word - UINT64_C(0x0101010101010101)) & ~word & UINT64_C(0x8080808080808080);
+}
+
+/*
+ * The size of a text, or something above STAGE_BYTES. Loads aligned words only: they never reach
+ * into a page that the text has no part of.
+ */
+static inline __attribute__((always_inline)) size_t text_size(const char *text)
+{
+	uintptr_t from = (uintptr_t)text & ~(uintptr_t)7;
+	uint64_t before = ~(UINT64_MAX << ((uintptr_t)text & 7) * 8);
+	uint64_t found = zero_byte(*(const volatile uint64_t *)from | before);
+
+	while (!found) {
+		from += 8;
+		if (RT_UNLIKELY(from > (uintptr_t)text + STAGE_BYTES))
+			return from - (uintptr_t)text;
+		found = zero_byte(*(const volatile uint64_t *)from);
 	}
-	if (packer.half)
-		put_word(&packer, packer.low, false);
-	end_words(&packer);
-	*packer.header = detail_word(size, 0, units);
-	rt_put(&place, kind | UNIT_DETAIL, site_bits(site), stack, number);
-	if (RT_UNLIKELY(blocked))
-		rt_restore_signals(mask);
+	return from + (unsigned int)__builtin_ctzll(found) / 8 - (uintptr_t)text;
+}
+
+/* A text or an array. NULL: it is too long for here. */
+static inline __attribute__((always_inline)) char *
+stage_many(char *to, const char *end, const struct sonde_annotate_value *value, uint32_t shape)
+{
+	size_t count, size;
+
+	if (!value->bytes)
+		return stage_half(to, UINT32_MAX);
+	if (shape == RT_SHAPE_TEXT) {
+		count = size = text_size(value->bytes);
+	} else {
+		count = value->number;
+		if (RT_UNLIKELY(count > STAGE_BYTES))
+			return NULL;
+		size = count << (shape - RT_SHAPE_ARRAY);
+	}
+	to = stage_half(to, (uint32_t)count);
+	return RT_LIKELY(to + size <= end) ? stage_bytes(to, value->bytes, size) : NULL;
+}
+
+/* Where what is packed ends, and zeros begin; NULL: it is too long for here. */
+static inline __attribute__((always_inline)) char *
+stage_values(char *to, const struct sonde_annotate_value *values, uint32_t shapes)
+{
+	const char *end = to + STAGE_BYTES;
+
+	do {
+		uint32_t shape = shapes & RT_SHAPE_MASK;
+
+		if (shape == RT_SHAPE_HALF) /* the other bytes are 0 */
+			to = stage_half(to, (uint32_t)values->number);
+		else if (shape == RT_SHAPE_WORD)
+			to = stage_word(to, values->number);
+		else
+			to = stage_many(to, end, values, shape);
+		if (RT_UNLIKELY(!to))
+			return NULL;
+		values++;
+		shapes >>= RT_SHAPE_BITS;
+	} while (shapes);
+	for (size_t i = 0; i < UNIT; i += sizeof(uint64_t))
+		stage_word(to + i, 0);
+	return to;
+}
+
+static inline __attribute__((always_inline)) void
+put_staged(const struct rt_place *place, const uint64_t words[], size_t size, uint64_t units)
+{
+	volatile uint64_t *to = (volatile uint64_t *)(place->unit + UNIT);
+
+	to[0] = words[0];
+	to[1] = words[1];
+	to[2] = words[2];
+	to[3] = detail_word(size, 0, units);
+	for (words += 3; units > 2; units--, words += 4) {
+		to += 4;
+		rt_copy_unit(to, words);
+	}
+}
+
+/* The rest of the way where what is staged does not fit into its chunk; `note` has its words. */
+static RT_COLD bool write_staged_late(const struct note *note, struct rt_place place)
+{
+	uint64_t units = annotation_units(note->size), mask;
+
+	if (!rt_place_blocked(&place, place.unit, units * UNIT, &mask))
+		return false;
+	put_staged(&place, note->data, note->size, units);
+	rt_put(&place, note->kind | UNIT_DETAIL, site_bits(note->site), note->stack, note->place);
+	rt_restore_signals(mask);
 	return true;
 }
 
-/* The hot path of the rest. */
 static __attribute__((noinline)) bool write_values(enum unit_kind kind,
 						   struct sonde_annotate_site *site,
 						   const struct sonde_annotate_value *values,
-						   uint64_t stack, uint64_t place)
+						   uint64_t stack, uint64_t number)
 {
-	struct note note;
+	uint64_t words[(STAGE_BYTES + STAGE_MORE) / sizeof(uint64_t)], units;
+	const char *end = stage_values((char *)words, values, site->shape);
+	struct rt_place place;
+	size_t size;
 
-	note.kind = kind;
-	note.site = site;
-	note.stack = stack;
-	note.place = place;
-	note.values = values;
-	return write_note(&note);
+	if (RT_UNLIKELY(!end))
+		return write_long(kind, site, values, stack, number);
+	size = (size_t)(end - (const char *)words);
+	units = annotation_units(size);
+	if (RT_UNLIKELY(!rt_place_take(&place, units * UNIT)))
+		return write_staged_late(&(struct note){ .kind = kind,
+							 .site = site,
+							 .stack = stack,
+							 .place = number,
+							 .data = words,
+							 .size = size },
+					 place);
+	for (uint64_t i = 1; i < units; i += 2)
+		fetch_ahead(place.unit + i * UNIT);
+	put_staged(&place, words, size, units);
+	rt_put(&place, kind | UNIT_DETAIL, site_bits(site), stack, number);
+	return true;
+}
+
+static RT_COLD bool write_general(enum unit_kind kind, struct sonde_annotate_site *site,
+				  const struct sonde_annotate_value *values, uint64_t stack,
+				  uint64_t code, uint64_t place)
+{
+	if (!is_plain(site) && !is_wanted(site, stack, code))
+		return false;
+	if (values && rt_control->clock == SHARED_CLOCK_TSC)
+		return write_values(kind, site, values, stack, place);
+	return write_long(kind, site, values, stack, place);
 }
 
 static inline __attribute__((always_inline)) bool
@@ -485,8 +623,6 @@ annotate(enum unit_kind kind, struct sonde_annotate_site *site,
 		return write_general(kind, site, values, stack, code, place);
 	if (!values)
 		return write_plain(kind, site, stack, place);
-	if (site->shape)
-		return write_numbers(kind, site, values, stack, place);
 	return write_values(kind, site, values, stack, place);
 }
 

@@ -15,9 +15,15 @@ static inline size_t rt_number_size(unsigned int type)
 	return type < sizeof(sizes) ? sizes[type] : 0;
 }
 
-/* A site's shape: bytes in all, and a bit for each argument that takes eight of them. */
-#define RT_SHAPE_SIZE 0xffffu
-#define RT_SHAPE_WIDE 16
+/* A site's shape: what each of its arguments is packed as, the first in the lowest bits. */
+enum {
+	RT_SHAPE_HALF = 1, /* four bytes */
+	RT_SHAPE_WORD,	   /* eight */
+	RT_SHAPE_TEXT,
+	RT_SHAPE_ARRAY, /* of bytes; then of two, four and eight of them */
+	RT_SHAPE_BITS = 3,
+	RT_SHAPE_MASK = 7,
+};
 
 /*
  * Tells the launcher of a site, before the first event of it in this process; sets its `shape` too.

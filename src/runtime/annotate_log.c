@@ -112,20 +112,24 @@ static void put_signature(struct log_text *text, const struct sonde_annotate_sit
 	put_char(text, '\0');
 }
 
-/* The shape of arguments that are all numbers; 0 where they are not. */
-static uint32_t find_shape(const struct sonde_annotate_site *site)
+static uint32_t find_shape(unsigned int type)
 {
-	uint32_t size = 0, wide = 0;
+	size_t size = rt_number_size(type & ~(unsigned int)SONDE_ANNOTATE_ARRAY);
 
-	for (unsigned int i = 0; i < site->count; i++) {
-		size_t one = rt_number_size(site->parameters[i].type);
+	if (!size)
+		return RT_SHAPE_TEXT;
+	if (type & SONDE_ANNOTATE_ARRAY)
+		return RT_SHAPE_ARRAY + (uint32_t)__builtin_ctzll(size);
+	return size > 4 ? RT_SHAPE_WORD : RT_SHAPE_HALF;
+}
 
-		if (!one)
-			return 0;
-		size += one > 4 ? 8 : 4;
-		wide |= (uint32_t)(one > 4) << i;
-	}
-	return size | wide << RT_SHAPE_WIDE;
+static uint32_t find_shapes(const struct sonde_annotate_site *site)
+{
+	uint32_t shapes = 0;
+
+	for (unsigned int i = 0; i < site->count; i++)
+		shapes |= find_shape(site->parameters[i].type) << i * RT_SHAPE_BITS;
+	return shapes;
 }
 
 void rt_announce(struct sonde_annotate_site *site)
@@ -144,7 +148,7 @@ void rt_announce(struct sonde_annotate_site *site)
 	if (text.entry) {
 		text.entry->high |= SITE_LAST;
 		rt_log_end(text.entry, text.number);
-		site->shape = find_shape(site);
+		site->shape = find_shapes(site);
 		__atomic_store_n(&site->state, rt_process->generation, __ATOMIC_RELEASE);
 	}
 	rt_restore_signals(mask);

@@ -132,10 +132,10 @@ static bool is_usable(const struct shared_control *control, uint64_t size)
 {
 	return control->magic == SHARED_MAGIC && control->version == SHARED_VERSION &&
 	       control->size <= size && control->processes < control->filters &&
-	       control->rings < control->filters && control->modules < control->filters &&
-	       control->filters < control->rings_memory && control->rings_memory < size &&
-	       control->chunk_size && control->chunk_count && control->ring_count &&
-	       control->process_count && control->module_count;
+	       control->rings < control->filters && control->events_before < control->filters &&
+	       control->modules < control->filters && control->filters < control->rings_memory &&
+	       control->rings_memory < size && control->chunk_size && control->chunk_count &&
+	       control->ring_count && control->process_count && control->module_count;
 }
 
 /* Maps the memory; the file descriptor is closed again. */

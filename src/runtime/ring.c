@@ -85,6 +85,78 @@ static void store_skip(char *unit, char *end, uint64_t lap)
 	store(unit, lap, UNIT_SKIP, 0);
 }
 
+static uint64_t kind_of(const char *unit)
+{
+	return ((const volatile struct shared_unit *)unit)->word >> UNIT_KIND_SHIFT;
+}
+
+static bool is_written(const char *unit, uint64_t lap)
+{
+	uint64_t word = ((const volatile struct shared_unit *)unit)->word;
+
+	return (word & UINT64_C(0xff) << UNIT_LAP_SHIFT) == lap && word >> UNIT_KIND_SHIFT;
+}
+
+static size_t record_size(const char *unit)
+{
+	if (!(kind_of(unit) & UNIT_DETAIL))
+		return UNIT;
+	return ((const struct shared_detail *)(unit + UNIT))->units * UNIT;
+}
+
+/* The chunk where the events before chunk `number` are told. */
+static _Atomic uint64_t *events_before(uint64_t number)
+{
+	uint64_t ring =
+		(uint64_t)(rt_thread.ring - (struct shared_ring *)rt_shared(rt_control->rings));
+	_Atomic uint64_t *counts = rt_shared(rt_control->events_before);
+
+	return &counts[ring * rt_control->chunk_count + number % rt_control->chunk_count];
+}
+
+/* Most of what a chunk holds: units of this lap that are one event each. */
+static inline const char *count_plain(const char *unit, const char *end, uint64_t lap,
+				      uint64_t *events)
+{
+	const char *from = unit;
+
+	for (; unit < end; unit += UNIT) {
+		uint64_t word = ((const volatile struct shared_unit *)unit)->word ^ lap;
+
+		if (word >> UNIT_LAP_SHIFT & 0xff || word >> UNIT_KIND_SHIFT >= UNIT_KIND_COUNT ||
+		    !(UNIT_EVENT_KINDS >> (word >> UNIT_KIND_SHIFT) & 1))
+			break;
+	}
+	*events += (uint64_t)(unit - from) / UNIT;
+	return unit;
+}
+
+/* The events in the present chunk, which is full. What is missing comes yet, and is one. */
+static uint64_t count_events(void)
+{
+	const char *unit = rt_thread.start, *end = unit + rt_control->chunk_size;
+	uint64_t lap = rt_thread.lap, events = 0;
+	size_t size;
+
+	for (; unit < end; unit += size) {
+		unit = count_plain(unit, end, lap, &events);
+		if (unit >= end || (is_written(unit, lap) && kind_of(unit) == UNIT_SKIP))
+			break;
+		size = UNIT;
+		if (is_written(unit, lap)) {
+			events += unit_events((uint32_t)kind_of(unit),
+					      ((const volatile struct shared_unit *)unit)->place);
+			size = record_size(unit);
+			if (!size)
+				break;
+			continue;
+		}
+		for (events++; unit + size < end && !is_written(unit + size, lap);)
+			size += UNIT;
+	}
+	return events;
+}
+
 static void begin_chunk(uint64_t number)
 {
 	struct rt_thread *thread = &rt_thread;
@@ -97,6 +169,8 @@ static void begin_chunk(uint64_t number)
 	thread->start = start;
 	if (start == thread->memory) /* else places there may be taken already */
 		thread->next = start;
+	if (rt_control->on_full == ON_FULL_OVERWRITE)
+		atomic_store_explicit(events_before(number), thread->events, memory_order_relaxed);
 	atomic_store_explicit(&thread->ring->chunks_begun, number + 1, memory_order_release);
 	if (chunks_waiting() >= rt_control->chunk_count / 2 && rt_control->sleeping)
 		rt_wake_launcher();
@@ -106,6 +180,8 @@ static bool begin_next(void)
 {
 	if (is_full())
 		return false;
+	if (rt_control->on_full == ON_FULL_OVERWRITE)
+		rt_thread.events += count_events();
 	begin_chunk(rt_thread.chunk + 1);
 	return true;
 }
@@ -151,6 +227,7 @@ static bool take_ring(void)
 	ring->dropped = 0;
 	ring->waits = 0;
 	thread->ring = ring;
+	thread->events = 0;
 	begin_chunk(ring->first_chunk);
 	thread->next = thread->start;
 	ring->state = RING_ACTIVE;
@@ -166,25 +243,6 @@ static bool take_ring(void)
 static uint64_t position(uint64_t chunk, const char *unit)
 {
 	return chunk * rt_control->chunk_size + (uint64_t)(unit - chunk_start(chunk));
-}
-
-static uint64_t kind_of(const char *unit)
-{
-	return ((const volatile struct shared_unit *)unit)->word >> UNIT_KIND_SHIFT;
-}
-
-static bool is_written(const char *unit, uint64_t lap)
-{
-	uint64_t word = ((const volatile struct shared_unit *)unit)->word;
-
-	return (word & UINT64_C(0xff) << UNIT_LAP_SHIFT) == lap && word >> UNIT_KIND_SHIFT;
-}
-
-static size_t record_size(const char *unit)
-{
-	if (!(kind_of(unit) & UNIT_DETAIL))
-		return UNIT;
-	return ((const struct shared_detail *)(unit + UNIT))->units * UNIT;
 }
 
 /*

@@ -31,6 +31,7 @@ struct rt_thread {
 	struct shared_ring *ring;
 	char *memory;		 /* of the ring */
 	uint64_t chunk;		 /* number of the present one */
+	uint64_t events;	 /* before it, where the ring overwrites */
 	uint32_t busy;		 /* taking a ring: hooks in there are dropped and counted */
 	uint32_t ringless;	 /* hooks to go before the next look for a free ring */
 	uint64_t dropped;	 /* since the last UNIT_GAP */

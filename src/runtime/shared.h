@@ -5,7 +5,7 @@
  * through it, so nothing that was written is lost with a killed program, and no file descriptor
  * stays open in it. Only plain data lives here; both sides are of the same build.
  *
- *   control | processes | rings | modules | filters | memory of ring 0 | memory of ring 1 | ...
+ *   control | processes | rings | counts of rings | modules | filters | memory of ring 0 | ...
  */
 #ifndef SONDE_RUNTIME_SHARED_H
 #define SONDE_RUNTIME_SHARED_H
@@ -17,7 +17,7 @@
 #define SHARED_ENVIRONMENT "SONDE_RECORDER"
 
 #define SHARED_MAGIC 0x65646e6f73u
-#define SHARED_VERSION 2u
+#define SHARED_VERSION 3u
 #define SHARED_NONE UINT32_MAX
 
 /*
@@ -102,6 +102,21 @@ enum unit_kind {
 	UNIT_KIND_COUNT
 };
 
+/* Kinds that stand for an event each; bits. */
+#define UNIT_EVENT_KINDS                                                                           \
+	(1u << UNIT_CALL | 1u << UNIT_RETURN | 1u << UNIT_ENTRY | 1u << UNIT_ENTRY_TAIL |          \
+	 1u << UNIT_EXIT | 1u << UNIT_MARK | 1u << UNIT_SCOPE | 1u << UNIT_SCOPE_END |             \
+	 1u << UNIT_EVENT)
+
+/* How many events a unit of this kind, given with UNIT_DETAIL or not, stands for. */
+static inline uint64_t unit_events(uint32_t kind, uint64_t place)
+{
+	kind &= ~UNIT_DETAIL;
+	if (kind == UNIT_GAP)
+		return place;
+	return kind < UNIT_KIND_COUNT ? UNIT_EVENT_KINDS >> kind & 1 : 0;
+}
+
 enum stack_use {
 	STACK_COROUTINE = 1, /* makecontext, or announced by the program */
 	STACK_SIGNAL = 2,    /* sigaltstack */
@@ -161,7 +176,7 @@ static inline int unit_is_annotation(uint32_t kind)
 
 static inline uint64_t annotation_units(uint64_t size)
 {
-	return 2 + (size > ANNOTATION_HEAD ? (size - ANNOTATION_HEAD + 31) / 32 : 0);
+	return 2 + (size + 31 - ANNOTATION_HEAD) / 32;
 }
 
 /* The units of a record with a detail of so many bytes. */
@@ -330,6 +345,9 @@ struct shared_control {
 	uint64_t chunk_size;  /* bytes, a power of two, >= 4096 */
 	uint64_t ring_size;   /* chunk_count * chunk_size */
 	uint64_t processes, rings, modules, filters, rings_memory; /* offsets */
+	/* Offset of chunk_count numbers for each ring, where it overwrites: the events that its thread
+	 * wrote before the chunk that is at that place. */
+	uint64_t events_before;
 	uint64_t filters_size;
 
 	/* Read at every hook; written by the launcher, seldom. */

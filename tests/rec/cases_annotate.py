@@ -11,13 +11,10 @@ import subprocess
 import time
 
 from atf_reader import decode_arguments
-from harness import (CALL, EXCEPTION, HERE, RETURN, SONDE, WORK, Case, Program, finish, for_kinds,
-                     read_session, run, start, wait_until)
+from harness import (ANNOTATE, CALL, EXCEPTION, HERE, INCLUDE, RETURN, WORK, Case, Program, finish,
+                     for_kinds, read_session, run, start, wait_until)
 
-INCLUDE = os.path.normpath(os.path.join(HERE, os.pardir, os.pardir, "include"))
-LIBRARIES = os.path.dirname(os.path.realpath(SONDE))
-FLAGS = ("-pedantic", "-I" + INCLUDE, "-L" + LIBRARIES, "-Wl,-rpath," + LIBRARIES,
-         "-Wl,--no-as-needed", "-lsonde-rt")
+FLAGS = ("-pedantic", *ANNOTATE)
 NONE = ("none-gcc", "none-clang")
 ALL = (*NONE, "a-gcc", "a-clang", "b-gcc", "b-clang")
 INSTANT, MARK, FLOW_BEGIN, FLOW_STEP, FLOW_END, COUNTER, RANGE_BEGIN, RANGE_END = range(4, 12)
@@ -180,6 +177,21 @@ class Plain(Annotated):
         self.session += "-again"
         told = run(self.command("lengths", options=options, quiet=False), self.place).stderr
         self.assertIn("warning: 7 arguments of annotations", told)
+
+    @for_kinds("none-gcc", "none-clang")
+    def case_edges(self):
+        events = self.only_track("edges")
+        text = "".join(chr(ord("a") + i % 26) for i in range(4095))
+        edges = [event.arguments for event in events if event.name == "edge"]
+        wide = [event.arguments for event in events if event.name == "wide edge"]
+        self.assertEqual((len(edges), len(wide)), (301, 301))
+        for length in range(301):
+            end = text[4095 - length:]
+            self.assertEqual(edges[length],
+                             {"length": length, "text": end, "again": end, "behind": length})
+            self.assertEqual(wide[length],
+                             {"length": length, "text": end,
+                              "bytes": list(end.encode()) + [0], "behind": -1})
 
     def case_jumps(self):
         events = self.only_track("jumps")

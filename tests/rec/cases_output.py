@@ -8,7 +8,7 @@ import re
 import struct
 import subprocess
 
-from harness import GCC, PROGRAMS, Case, Program, run
+from harness import ANNOTATE, GCC, PROGRAMS, Case, Program, run
 
 
 class FullDisk(Case):
@@ -216,21 +216,23 @@ class ClosedStdio(Case):
 
 class FullRing(Case):
     """The launcher is stopped while the program fills a small ring."""
-    program = Program("full.c")
+    program = Program("full.c", flags=("-O1", *ANNOTATE))
     kinds = GCC
     total = 2 * (62000 + 3 + 1)
 
-    def case_drop(self):
-        recording = self.record("drop", options=("--on-full", "drop", "--ring-size", "64K"),
-                                dropped=True)
-        self.assertGreater(recording.dropped, 0)
+    def assert_accounted(self, recording, total):
         # At each gap, calls whose return was dropped are closed all the same, and returns whose
         # call was dropped are left out: both are told.
         told = [track.entry for track in recording.tracks]
         made_up = sum(entry.get("returns_made_up", 0) for entry in told)
         left_out = sum(entry.get("returns_left_out", 0) for entry in told)
-        self.assertEqual(recording.event_count + recording.dropped - made_up + left_out,
-                         self.total)
+        self.assertEqual(recording.event_count + recording.dropped - made_up + left_out, total)
+
+    def case_drop(self):
+        recording = self.record("drop", options=("--on-full", "drop", "--ring-size", "64K"),
+                                dropped=True)
+        self.assertGreater(recording.dropped, 0)
+        self.assert_accounted(recording, self.total)
         self.assert_returns(recording, main=1)
 
     def case_wait(self):
@@ -243,3 +245,17 @@ class FullRing(Case):
                                 dropped=True)
         self.assertLess(recording.event_count, self.total)
         self.assertGreater(recording.calls["leaf"], 1000)
+        self.assert_accounted(recording, self.total)
+
+    def case_overwrite_to_the_end(self):
+        """The program ends before its ring is read."""
+        recording = self.record("end", options=("--on-full", "overwrite", "--ring-size", "64K"),
+                                dropped=True)
+        self.assertGreater(recording.dropped, self.total - 5000)
+        self.assert_accounted(recording, self.total)
+
+    def case_overwrite_annotations(self):
+        recording = self.record("notes", options=("--on-full", "overwrite", "--ring-size", "64K"),
+                                dropped=True)
+        self.assertGreater(recording.dropped, self.total)
+        self.assert_accounted(recording, self.total + 2 * 3000)

@@ -44,6 +44,11 @@ TIMEOUT = 60
 READER_LIMIT = 250000  # events; beyond that only `sonde check` looks at every one
 
 WORK = tempfile.mkdtemp(prefix="sonde-rec-")
+INCLUDE = os.path.normpath(os.path.join(HERE, os.pardir, os.pardir, "include"))
+LIBRARIES = os.path.dirname(os.path.realpath(SONDE))
+# Flags of programs that include <sonde/annotate.h>.
+ANNOTATE = ("-I" + INCLUDE, "-L" + LIBRARIES, "-Wl,-rpath," + LIBRARIES,
+            "-Wl,--no-as-needed", "-lsonde-rt")
 BUILDERS = concurrent.futures.ThreadPoolExecutor(2)
 
 

@@ -144,6 +144,28 @@ FN static int lengths(void)
 	return 0;
 }
 
+/* Texts and arrays of all short lengths that end where memory ends, behind one number or two. */
+FN static int edges(void)
+{
+	char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *end = pages + 4096;
+
+	if (pages == MAP_FAILED || mprotect(end, 4096, PROT_NONE))
+		return 9;
+	for (int i = 0; i < 4095; i++)
+		pages[i] = (char)('a' + i % 26);
+	for (uint32_t length = 0; length <= 300; length++) {
+		const char *text = end - 1 - length;
+		const uint8_t *bytes = (const uint8_t *)text;
+
+		SONDE_EVENT("edge", SONDE_U32(length), SONDE_STR(text), SONDE_STR_AS("again", text),
+			    SONDE_U64_AS("behind", length));
+		SONDE_EVENT("wide edge", SONDE_U64(length), SONDE_STR(text),
+			    SONDE_ARRAY(bytes, length + 1), SONDE_I8_AS("behind", -1));
+	}
+	return 0;
+}
+
 /* ---- leaving ---- */
 
 static jmp_buf buffer;
@@ -365,7 +387,7 @@ int main(int argc, char **argv)
 		{ "nest", nest },     { "types", types },	    { "lengths", lengths },
 		{ "jumps", jumps },   { "zones", zones },	    { "threads", threads },
 		{ "forks", forks },   { "coroutines", coroutines }, { "pauses", pauses },
-		{ "killed", killed }, { "nothing", nothing },
+		{ "killed", killed }, { "nothing", nothing },	    { "edges", edges },
 	};
 
 	if (argc > 1 && !strcmp(argv[1], "signals"))

@@ -59,6 +59,14 @@ FN static void catcher()
 	SONDE_EVENT("after");
 }
 
+static int evaluated;
+
+QUIET static int count_evaluations(int value)
+{
+	evaluated++;
+	return value;
+}
+
 template <class T> FN void show(T value)
 {
 	SONDE_EVENT("shown", SONDE_ARG(value), SONDE_STR_AS("temporary", text(16, 't').c_str()));
@@ -68,7 +76,8 @@ int main()
 {
 	const text words(5000, 's');
 	auto lambda = [&](int i) {
-		SONDE_SCOPE("lambda", SONDE_ARG(i), SONDE_ARG(words.size()));
+		SONDE_SCOPE("lambda", SONDE_I32_AS("i", count_evaluations(i)),
+			    SONDE_ARG(words.size()));
 		SONDE_EVENT("long", SONDE_ARG(words.c_str()));
 	};
 
@@ -81,5 +90,5 @@ int main()
 	show(nullptr);
 	show(true);
 	lambda(4);
-	return 0;
+	return evaluated != (getenv("SONDE_RECORDER") != nullptr);
 }

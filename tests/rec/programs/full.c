@@ -2,12 +2,15 @@
 /*
  * Stops the recorder that watches it (its parent) and makes more calls than a small ring holds.
  * Argument "drop": then lets the recorder go on, and makes some more. "wait": a child lets it go on
- * after a second, while this process waits for room.
+ * after a second, while this process waits for room. "end": so, and this process ends before. "notes":
+ * the same with annotations, of one unit and of several.
  */
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <sonde/annotate.h>
 
 #include "rec.h"
 
@@ -27,6 +30,19 @@ FN static void batch(long count)
 	TOUCH();
 }
 
+/* A third of them are too long for one record. */
+QUIET static void notes(long count)
+{
+	static char text[2500];
+
+	memset(text, 'x', sizeof(text) - 1);
+	for (long i = 0; i < count; i++) {
+		SONDE_EVENT("note");
+		SONDE_EVENT("number", SONDE_ARG(i));
+		SONDE_EVENT("text", SONDE_STR(text));
+	}
+}
+
 QUIET static void wake_later(pid_t recorder)
 {
 	if (fork() == 0) {
@@ -39,7 +55,9 @@ QUIET static void wake_later(pid_t recorder)
 int main(int argc, char **argv)
 {
 	int recorded = getenv("SONDE_RECORDER") != NULL;
-	int later = argc > 1 && strcmp(argv[1], "wait") == 0;
+	int annotate = argc > 1 && strcmp(argv[1], "notes") == 0;
+	int end = annotate || (argc > 1 && strcmp(argv[1], "end") == 0);
+	int later = end || (argc > 1 && strcmp(argv[1], "wait") == 0);
 	pid_t recorder = getppid();
 
 	batch(FEW);
@@ -47,13 +65,17 @@ int main(int argc, char **argv)
 		wake_later(recorder);
 	if (recorded)
 		kill(recorder, SIGSTOP);
+	if (annotate)
+		notes(FEW);
 	batch(MANY);
+	if (annotate)
+		notes(FEW);
 	if (recorded && !later) {
 		kill(recorder, SIGCONT);
 		usleep(300000);
 	}
 	batch(FEW);
-	while (recorded && later && wait(NULL) > 0)
+	while (recorded && later && !end && wait(NULL) > 0)
 		continue;
 	printf("%ld calls\n", calls);
 	return 0;

@@ -147,6 +147,44 @@ class Reading(CffCase):
                          [("first", {"a": 11}), ("second", {"b": "x"}), ("first", {"a": 12})])
 
 
+    def test_zones_take_turns(self):
+        """Runs of any length, with scopes left open from one to the next; and some of the events."""
+        writer = CffWriter()
+        zones = 8
+        chunk = writer.begin(*(f"zone {number}" for number in range(zones)))
+        chunk.scope(5, "call").scope(6, "scope", "uint32 n").define(7, "x", "utf8 text")
+        wanted, depths, time = {}, [0] * zones, 0
+        for turn in range(400):
+            zone, length = turn * 3 % zones, (1, 2, 90, 300)[turn // 100]
+            chunk.event("wtf.zone#set", time, zone + 1)
+            for number in range(length):
+                time += 1
+                if number % 5 == 0:
+                    chunk.event(5, time)
+                    depths[zone] += 1
+                    row = ("call", "call", depths[zone])
+                elif number % 5 == 3 and depths[zone] > turn // 20:
+                    chunk.leave(time)
+                    row = ("return", "call", depths[zone])
+                    depths[zone] -= 1
+                else:
+                    chunk.event(7, time, f"text {number}")
+                    row = ("instant", "x", depths[zone])
+                wanted.setdefault(f"zone {zone}", []).append((time, *row))
+        path = self.written(writer)
+        found = {}
+        for line in self.dump(path):
+            found.setdefault(line["track_name"], []).append(
+                (line["time_ns"] // 1000, line["kind"], line["name"], line["depth"]))
+        self.assertEqual(sorted(found), sorted(wanted))
+        for zone, rows in wanted.items():
+            self.assert_same_list(found[zone], rows)
+        some = [json.loads(line) for line in self.sonde(
+            "dump", "--json", "--track", "3", "--from", "30ms", "--limit", "500", path).splitlines()]
+        self.assert_same_list([(line["time_ns"] // 1000, line["kind"]) for line in some],
+                              [row[:2] for row in wanted["zone 3"] if row[0] >= 30000][:500])
+
+
 class Structure(CffCase):
     """convert -t cff-json --style events says what is in each chunk."""
 

@@ -243,6 +243,31 @@ static enum sonde_status take_event(struct reader *reader, const struct cff_plan
 	return SONDE_OK;
 }
 
+/* Goes over events of other zones, up to one that has to be looked at. */
+static void pass_over(struct reader *reader)
+{
+	const struct cff_scan *scan = reader->scan;
+	const uint8_t *at = reader->at;
+	uint32_t ordinal = reader->ordinal;
+
+	while ((size_t)(reader->end - at) >= CFF_EVENT_SIZE) {
+		uint32_t wire = sonde_load_u32le(at);
+		uint32_t pass = wire < scan->passes.count ? scan->passes.items[wire] : 0;
+		uint32_t size = pass & ~CFF_PASS_ZONE;
+
+		if (!size || size > (size_t)(reader->end - at))
+			break;
+		if (pass & CFF_PASS_ZONE &&
+		    cff_meanings_find(&scan->zone_ids, sonde_load_u16le(at + CFF_EVENT_SIZE),
+				      reader->sequence) == reader->track)
+			break;
+		at += size;
+		ordinal++;
+	}
+	reader->at = at;
+	reader->ordinal = ordinal;
+}
+
 /* Reads up to `limit` events of the present piece as a new batch. */
 static enum sonde_status reader_fill(struct reader *reader, size_t limit, struct sonde_error *err)
 {
@@ -255,10 +280,13 @@ static enum sonde_status reader_fill(struct reader *reader, size_t limit, struct
 	if (limit > left)
 		limit = (size_t)left;
 	while (reader->count < limit) {
-		size_t room = (size_t)(reader->end - reader->at), size = 0;
 		const struct cff_plan *plan = NULL;
+		size_t room, size = 0;
 		uint32_t type;
 
+		if (!reader->is_mine && !reader->is_marked)
+			pass_over(reader);
+		room = (size_t)(reader->end - reader->at);
 		if (room >= CFF_EVENT_SIZE) {
 			type = cff_meanings_find(&scan->wires, sonde_load_u32le(reader->at),
 						 reader->sequence);

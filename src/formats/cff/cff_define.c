@@ -426,6 +426,7 @@ void cff_scan_release(struct cff_scan *scan)
 	}
 	sonde_vec_release(&scan->zones);
 	sonde_vec_release(&scan->plans);
+	sonde_vec_release(&scan->passes);
 	sonde_vec_release(&scan->nodes);
 	sonde_vec_release(&scan->buffers);
 	sonde_vec_release(&scan->blobs);

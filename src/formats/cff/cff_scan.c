@@ -212,6 +212,17 @@ static bool keep_stack(struct cff_scan *scan, struct cff_stack *stack)
 	return true;
 }
 
+/* Whether the last piece of a zone goes on at `offset`. */
+static bool goes_on(const struct cff_scan *scan, const struct cff_zone *zone, uint32_t offset)
+{
+	const struct cff_piece *last;
+
+	if (zone->segment != scan->segment)
+		return false;
+	last = &zone->pieces.items[zone->pieces.count - 1];
+	return last->count < CFF_PIECE_EVENTS || offset - last->end < CFF_PIECE_GAP;
+}
+
 static enum sonde_status open_piece(struct cff_scan *scan, struct run *run, const uint8_t *at,
 				    struct sonde_error *err)
 {
@@ -225,7 +236,7 @@ static enum sonde_status open_piece(struct cff_scan *scan, struct run *run, cons
 			return status;
 	}
 	zone = scan->zones.items[scan->zone];
-	if (zone->segment != scan->segment) {
+	if (!goes_on(scan, zone, offset)) {
 		if (!keep_stack(scan, &zone->stack) || !sonde_vec_reserve(&zone->pieces, 1))
 			return sonde_fail_nomem(err);
 		zone->segment = scan->segment;
@@ -514,6 +525,28 @@ enum sonde_status cff_scan_read_chunk(struct cff_scan *scan, uint32_t number,
 	return SONDE_OK;
 }
 
+/* After the pass, when it is known what wire ids mean throughout the file. */
+static enum sonde_status make_passes(struct cff_scan *scan, struct sonde_error *err)
+{
+	for (uint32_t wire = 0; wire < scan->wires.ids.count; wire++) {
+		uint32_t number = scan->wires.ids.items[wire],
+			 *pass = sonde_vec_push(&scan->passes);
+		const struct cff_plan *plan;
+
+		if (!pass)
+			return sonde_fail_nomem(err);
+		*pass = 0;
+		if (number & CFF_MEANINGS_MANY)
+			continue;
+		plan = &scan->plans.items[number];
+		if (plan->step < CFF_STEP_DEFINE)
+			*pass = plan->size;
+		else if (plan->step == CFF_STEP_ZONE_SET && plan->size)
+			*pass = plan->size | CFF_PASS_ZONE;
+	}
+	return SONDE_OK;
+}
+
 enum sonde_status cff_scan_run(struct cff_scan *scan, struct sonde_error *err)
 {
 	enum sonde_status status = cff_scan_init(scan, err);
@@ -523,6 +556,8 @@ enum sonde_status cff_scan_run(struct cff_scan *scan, struct sonde_error *err)
 		if (status == SONDE_OK)
 			status = cff_scan_read_chunk(scan, (uint32_t)i, err);
 	}
+	if (status == SONDE_OK)
+		status = make_passes(scan, err);
 	cff_strings_release(&scan->strings);
 	for (size_t i = 0; i < scan->zones.count; i++)
 		sonde_vec_release(&scan->zones.items[i]->stack.frames);

@@ -18,6 +18,13 @@
 #define CFF_SEGMENT_EVENTS 65536u
 
 /*
+ * A piece of a segment ends before a gap, bytes of other zones, where it has so many events already:
+ * so readers of zones that take turns pass over little, and there are few pieces for many events.
+ */
+#define CFF_PIECE_GAP 4096u
+#define CFF_PIECE_EVENTS 64u
+
+/*
  * What an id (of a wire or of a zone) meant at which time. Time is counted in definitions: events
  * that define an event type or create a zone, from the start of the file.
  */
@@ -175,6 +182,12 @@ struct cff_scan {
 	struct cff_types types;
 	SONDE_VEC(struct cff_plan) plans; /* by type */
 	struct cff_meanings wires, zone_ids;
+	/*
+	 * By wire id: the size of events that say nothing to readers of other zones, 0 where one has
+	 * to look; with this bit they make another zone current, maybe the reader's.
+	 */
+	SONDE_VEC(uint32_t) passes;
+#define CFF_PASS_ZONE 0x80000000u
 	SONDE_VEC(struct cff_zone *) zones;
 	SONDE_VEC(struct cff_node) nodes;
 	SONDE_VEC(struct cff_buffer) buffers; /* by chunk */

@@ -48,7 +48,7 @@ is "$(count 'counter queue = ')" 96 "the length of the queue"
 is "$(count 'timing#frameStart(number=')" 2 "frames"
 is "$(count 'wtf.trace#mark(name="worker starts"')" 3 "marks"
 is "$(count 'sonde.resource#add(resource=0, name="last frame")')" 1 "the last picture"
-is "$(grep -c '  render loop  *-> put(' dump)" 48 "the zone of the frames has a track of its own"
+is "$(grep -c '  render loop  *-> put(' dump.txt)" 48 "the zone of the frames has a track of its own"
 is "$(cat frames.atf/pid_*/resources/0 | wc -c)" 6144 "the bytes of the picture"
 
 run record -o frames.wtf-trace ./frames 2

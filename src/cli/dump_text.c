@@ -168,7 +168,8 @@ static const char *put_line(struct dump *dump, const struct sonde_event *event,
 			    const struct dump_extras *extras, struct sonde_error *err)
 {
 	struct sonde_buffer *out = dump->out;
-	uint32_t level = event->depth ? event->depth - 1 : 0;
+	/* what happens in a call stands inside it */
+	uint32_t level = event->depth - (event->depth && sonde_event_has_function(event));
 	bool has_extra = event->flags || event->kind > SONDE_EVENT_EXCEPTION ||
 			 event->kind == SONDE_EVENT_OTHER;
 	bool may_be_cut = extras->arguments && dump->line_width;

@@ -68,8 +68,8 @@ exits 0 "dump of a wtf-trace file"
 out_is "arguments follow the name, numbers of ranges and flows end the line" <<'END'
 0.000000000  range-begin wtf.timeRange#begin(id=42, name="load", value={"a":[1,2]}) #42
 0.000010000  -> outer(n=-7, s="a \"b\"\u001b\n")
-0.000020000  flow-begin wtf.flow#branch(id=9, parentId=0, name="request", value=null) #9
-0.000030000  instant tick(weights=[0.5,0.1])
+0.000020000    flow-begin wtf.flow#branch(id=9, parentId=0, name="request", value=null) #9
+0.000030000    instant tick(weights=[0.5,0.1])
 0.000040000  <- outer
 0.000050000  range-end wtf.timeRange#end(id=42) #42
 END

@@ -69,6 +69,28 @@ run record -o frames.wtf-json ./frames 1
 exits 0 "recorded as JSON"
 clean frames.wtf-json
 
+# The program on the page for users, and recorded by itself.
+# shellcheck disable=SC2016 # as it stands
+sed -n '/^```c$/,/^```$/p' "$root/doc/annotate.md" | sed '/^```/d' >hello.c
+# shellcheck disable=SC2046 # words
+"$CC" -I"$root/include" hello.c $("$SONDE" cflags --annotate) -o hello
+ok $? "the program of doc/annotate.md is built"
+SONDE_OUTPUT=hello.wtf-trace ./hello
+ok $? "it records itself"
+clean hello.wtf-trace
+"$SONDE" dump -q hello.wtf-trace | sed 's/^[0-9.]*  //' >"$out"
+out_is "its annotations" <<'END'
+mark wtf.trace#mark(name="hello starts", value=null)
+-> greet(who="world", times=3)
+  instant greeting(i=0, share=0)
+  counter left = 3
+  instant greeting(i=1, share=0.3333333333333333)
+  counter left = 2
+  instant greeting(i=2, share=0.6666666666666666)
+  counter left = 1
+<- greet
+END
+
 mkdir closed
 chmod 500 closed
 if [ ! -w closed ]; then

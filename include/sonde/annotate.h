@@ -403,15 +403,14 @@ SONDE_INLINE_ void sonde_annotate_scope_end(const struct sonde_annotate_scope *s
 #define SONDE_SCOPED_(id, kind, ...)                                                               \
 	SONDE_SITE_(id, kind, __VA_ARGS__);                                                        \
 	const struct sonde_annotate_scope SONDE_JOIN_(sonde_scope_, id)                            \
-		__attribute__((cleanup(sonde_annotate_scope_end), unused)) =                       \
-			SONDE_IS_ON_() ?                                                           \
-				sonde_annotate_scope_begin(                                        \
+		__attribute__((cleanup(sonde_annotate_scope_end), unused)) = __extension__({       \
+			struct sonde_annotate_scope sonde_scope_begun = { NULL };                  \
+			if (SONDE_IS_ON_())                                                        \
+				sonde_scope_begun = sonde_annotate_scope_begin(                    \
 					&SONDE_JOIN_(sonde_site_, id), SONDE_VALUES_(__VA_ARGS__), \
-					(uintptr_t)&SONDE_JOIN_(sonde_scope_, id)) :               \
-				(struct sonde_annotate_scope)                                      \
-	{                                                                                          \
-		NULL                                                                               \
-	}
+					(uintptr_t)&SONDE_JOIN_(sonde_scope_, id));                \
+			sonde_scope_begun;                                                         \
+		})
 #define SONDE_CALL_(number, ...)                                                                   \
 	sonde_annotate_event(&sonde_site_here, SONDE_VALUES_(__VA_ARGS__), number)
 

@@ -123,6 +123,12 @@ enum sonde_status sonde_mapped_file_open(struct sonde_mapped_file *file, const c
 	return status;
 }
 
+void sonde_mapped_file_read_ahead(const struct sonde_mapped_file *file, bool ahead)
+{
+	if (file->data)
+		madvise((void *)file->data, file->size, ahead ? MADV_NORMAL : MADV_RANDOM);
+}
+
 void sonde_mapped_file_release(struct sonde_mapped_file *file)
 {
 	if (file->data)

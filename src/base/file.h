@@ -25,6 +25,12 @@ enum sonde_status sonde_mapped_file_of(struct sonde_mapped_file *file, int fd, c
 				       struct sonde_error *err);
 void sonde_mapped_file_release(struct sonde_mapped_file *file);
 
+/*
+ * Whether the system may read more of it than is asked for, which it does at first. Who looks at a
+ * few bytes here and there does not want it: it can be megabytes each time.
+ */
+void sonde_mapped_file_read_ahead(const struct sonde_mapped_file *file, bool ahead);
+
 enum sonde_path_kind { SONDE_PATH_ABSENT, SONDE_PATH_FILE, SONDE_PATH_FOLDER, SONDE_PATH_OTHER };
 
 /* What is there, following links. Anything that cannot be looked at is ABSENT. */

@@ -17,6 +17,9 @@
 #define LOOKED_AT ((size_t)4096)
 /* The existing reader wants a file to be at least so long. */
 #define SMALLEST_FILE 48
+/* So many chunks tell how large they are; from this mean size on reading ahead does harm. */
+#define CHUNKS_MEASURED 16
+#define LARGE_CHUNK ((uint64_t)256 << 10)
 
 static bool has_text(const uint8_t *data, size_t size, const char *text)
 {
@@ -208,6 +211,8 @@ static enum sonde_status find_chunks(struct cff_image *image, struct sonde_error
 		struct cff_chunk chunk = { .offset = offset };
 		struct cff_chunk *added;
 
+		if (number == CHUNKS_MEASURED && offset / number >= LARGE_CHUNK)
+			sonde_mapped_file_read_ahead(&image->file, false);
 		if (!check_chunk(image, number, offset, left, &length))
 			break;
 		if (length > left)

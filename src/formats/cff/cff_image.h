@@ -37,7 +37,8 @@ struct cff_image {
 bool cff_image_recognise(const uint8_t *data, size_t size, enum cff_origin *origin);
 
 /*
- * Maps the file and finds its chunks. What is wrong and leaves something readable goes to
+ * Maps the file and finds its chunks; nothing is read ahead of that where they are large, until
+ * sonde_mapped_file_read_ahead(). What is wrong and leaves something readable goes to
  * `findings` (chunks are found up to the fault); a file that is refused as a whole fails, and is a
  * finding too. `path` and `findings` must outlive the image.
  */

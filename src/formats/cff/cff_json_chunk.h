@@ -55,6 +55,16 @@ enum sonde_status cff_json_chunk_member(struct cff_json_maker *state, struct cff
 enum sonde_status cff_json_chunk_finish(struct cff_json_maker *state, struct cff_json_chunk *chunk,
 					enum sonde_status status, struct sonde_error *err);
 
+/*
+ * Reads the objects of the array that comes next, the value of a key; `chunk` is handed on. What the
+ * array and its items should have been is for findings.
+ */
+enum sonde_status cff_json_each(struct cff_json_maker *state, const char *array, const char *item,
+				enum sonde_status (*read)(struct cff_json_maker *state,
+							  struct cff_json_chunk *chunk,
+							  struct sonde_error *err),
+				struct cff_json_chunk *chunk, struct sonde_error *err);
+
 /* The number after a key. *value stays as it is where there is no good one. */
 enum sonde_status cff_json_read_number(struct cff_json_maker *state, uint64_t largest,
 				       uint64_t *value, bool *has_value, struct sonde_error *err);

@@ -10,12 +10,14 @@
 #include "formats/cff/cff_json_chunk.h"
 
 /* A chunk from its opening brace, the present token. */
-static enum sonde_status read_chunk(struct cff_json_maker *state, struct sonde_error *err)
+static enum sonde_status read_chunk(struct cff_json_maker *state, struct cff_json_chunk *unused,
+				    struct sonde_error *err)
 {
 	struct cff_json_chunk chunk = cff_json_chunk_at(state->json.offset);
 	enum sonde_status status;
 	bool is_member;
 
+	(void)unused;
 	for (;;) {
 		status = sonde_json_next(&state->json, err);
 		if (status < 0 || state->json.token != SONDE_JSON_KEY)
@@ -30,31 +32,6 @@ static enum sonde_status read_chunk(struct cff_json_maker *state, struct sonde_e
 }
 
 /* Documents */
-
-static enum sonde_status read_chunks(struct cff_json_maker *state, struct sonde_error *err)
-{
-	enum sonde_status status = sonde_json_next(&state->json, err);
-
-	if (status < 0)
-		return status;
-	if (state->json.token != SONDE_JSON_ARRAY_BEGIN) {
-		cff_json_find_value(state, "an array of chunks");
-		return sonde_json_skip(&state->json, err);
-	}
-	for (;;) {
-		status = sonde_json_next(&state->json, err);
-		if (status < 0 || state->json.token == SONDE_JSON_ARRAY_END)
-			return status;
-		if (state->json.token == SONDE_JSON_OBJECT_BEGIN) {
-			status = read_chunk(state, err);
-		} else {
-			cff_json_find_value(state, "a chunk");
-			status = sonde_json_skip(&state->json, err);
-		}
-		if (status < 0)
-			return status;
-	}
-}
 
 static enum sonde_status read_wtf_version(struct cff_json_maker *state, struct sonde_error *err)
 {
@@ -104,7 +81,8 @@ static enum sonde_status read_document(struct cff_json_maker *state, struct sond
 		else if (cff_json_is_either(&state->json, "formatVersion", "format_version"))
 			status = read_format_version(state, err);
 		else if (cff_json_is(&state->json, "chunks"))
-			status = read_chunks(state, err);
+			status = cff_json_each(state, "an array of chunks", "a chunk", read_chunk,
+					       NULL, err);
 		else
 			status = cff_json_chunk_member(state, &chunk, &is_member, err);
 		is_chunk = is_chunk || is_member;

@@ -75,6 +75,10 @@ list_missing() {
 	need build ninja-build 'runs the build' has ninja
 	need build pkg-config 'finds libraries' has pkg-config
 	need build libdeflate-dev 'CRC-32 at the speed of memory' has_library libdeflate
+	need build zlib1g-dev 'compressed traces and requests' has_library zlib
+	need build liblz4-dev 'compressed traces' has_library liblz4
+	need build libdivsufsort-dev 'packs the texts of a trace store' has_library libdivsufsort
+	need build libmicrohttpd-dev 'the server of a trace store' has_library libmicrohttpd
 	need build libelf-dev 'reads programs and libraries, for names of functions' has_library libelf
 	need build libdw-dev 'reads their debug information, for source lines' has_library libdw
 	need build g++ 'its library makes C++ names readable' has_cxx_library

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* FMI: the packed form of a WAL, a compressed text that is searched without being unpacked. */
+#ifndef SONDE_FORMATS_ZTS_FMI_H
+#define SONDE_FORMATS_ZTS_FMI_H
+
+#include "base/buffer.h"
+#include "base/file.h"
+#include "base/vec.h"
+
+struct zts_fmi; /* opaque: shared by threads for reading */
+
+enum sonde_status zts_fmi_open(const char *path, struct zts_fmi **fmi, struct sonde_error *err);
+/* Of bytes in memory, borrowed; for tests and fuzzing. */
+enum sonde_status zts_fmi_of(const uint8_t *bytes, size_t size, const char *name,
+			     struct zts_fmi **fmi, struct sonde_error *err);
+void zts_fmi_free(struct zts_fmi *fmi);
+
+uint32_t zts_fmi_first_id(const struct zts_fmi *fmi);
+uint32_t zts_fmi_words(const struct zts_fmi *fmi);
+size_t zts_fmi_text_size(const struct zts_fmi *fmi);
+
+/* Appends the (escaped) text of one id. SONDE_END where it is not in here. */
+enum sonde_status zts_fmi_text(const struct zts_fmi *fmi, uint32_t id, struct sonde_buffer *out,
+			       struct sonde_error *err);
+
+/*
+ * Every occurrence of a byte pattern (escaped as texts are; it may hold marks): the id of the entry it
+ * lies in is given to `found`, more than once where it occurs more than once. False from `found` ends it.
+ */
+enum sonde_status zts_fmi_find(const struct zts_fmi *fmi, const uint8_t *pattern, size_t size,
+			       bool (*found)(void *context, uint32_t id), void *context,
+			       struct sonde_error *err);
+
+/* How often it occurs, without finding where. */
+uint64_t zts_fmi_count(const struct zts_fmi *fmi, const uint8_t *pattern, size_t size);
+
+/*
+ * For each occurrence of `pattern` the bytes before it, back to (not including) the first byte equal to
+ * `stop`, in their order: the slot of `05 id 07` in the metadata index with stop 07.
+ */
+enum sonde_status zts_fmi_before(const struct zts_fmi *fmi, const uint8_t *pattern, size_t size,
+				 uint8_t stop,
+				 bool (*found)(void *context, const uint8_t *bytes, size_t size),
+				 void *context, struct sonde_error *err);
+
+/* All of it as the bytes of a WAL (magic, entries in the order of ids), appended. */
+enum sonde_status zts_fmi_unpack(const struct zts_fmi *fmi, struct sonde_buffer *wal,
+				 struct sonde_error *err);
+
+/* Every checksum and rank; the first fault. */
+enum sonde_status zts_fmi_verify(const struct zts_fmi *fmi, struct sonde_error *err);
+
+/* The FMI of one or more WALs that follow each other in ids, appended to `out`. */
+struct zts_wal_bytes {
+	const uint8_t *bytes;
+	size_t size;
+};
+enum sonde_status zts_fmi_pack(const struct zts_wal_bytes *wals, size_t count,
+			       struct sonde_buffer *out, struct sonde_error *err);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A store for reading: one numbered folder ("part") with its data, texts and metadata, and the base
+ * folder with all its parts. Readers need no lock: a writer publishes a trace (its slot) last.
+ */
+#ifndef SONDE_FORMATS_ZTS_STORE_H
+#define SONDE_FORMATS_ZTS_STORE_H
+
+#include "formats/zts/zts_chunks.h"
+#include "formats/zts/zts_meta.h"
+#include "formats/zts/zts_texts.h"
+#include "formats/zts/zts_tree.h"
+
+struct zts_part {
+	char *path;
+	uint32_t number;
+	unsigned int generation; /* 0, 1 or 2 */
+	bool archived;
+	bool has_names; /* ZTS_PROPS_NAMES: app, env, type, host are text ids */
+	bool is_rebuilt; /* slots and postings were made anew from traces.dat: generation 2, or damage */
+	struct zts_props props;
+	struct zts_chunks chunks;
+	struct zts_texts *texts;
+	struct zts_slots slots;
+	struct zts_texts *meta;		  /* postings; NULL where there are none */
+	struct sonde_buffer rebuilt_meta; /* what `meta` lies over, where rebuilt */
+	/* The chunks of chunked traces: zts_part_load() joins them. */
+	uint32_t *
+		next_chunk; /* by slot: the slot of the trace's next chunk; SONDE_NONE; NULL: no chunked ones */
+};
+
+struct zts_base {
+	char *path;
+	SONDE_VEC(struct zts_part *) parts; /* by number */
+};
+
+/*
+ * Opens all parts of a base folder, or a single numbered folder as the only part. Damage goes to
+ * `diagnostics` (may be NULL); a part that cannot be opened at all is left out with a finding.
+ */
+enum sonde_status zts_base_open(const char *path, struct sonde_diagnostics *diagnostics,
+				struct zts_base **base, struct sonde_error *err);
+void zts_base_free(struct zts_base *base);
+/* Takes what writers did since: new traces, new parts, parts gone or archived. */
+enum sonde_status zts_base_refresh(struct zts_base *base, struct sonde_error *err);
+
+enum sonde_status zts_part_open(const char *path, struct sonde_diagnostics *diagnostics,
+				struct zts_part **part, struct sonde_error *err);
+void zts_part_free(struct zts_part *part);
+
+/* Whether a slot is one that users see: the first of a chunked trace, or an unchunked one. */
+bool zts_part_is_trace(const struct zts_part *part, uint32_t slot);
+
+/* Reusable memory of a decoded trace. Zeroed is new. */
+struct zts_loaded {
+	struct sonde_codec_state codec;
+	struct sonde_buffer content; /* of the chunk or chunks */
+	struct zts_tree tree;
+	uint64_t chunk_offset; /* which chunk is in `content`: traces of one chunk decode it once */
+	uint32_t chunks;       /* how many were joined */
+	uint32_t root;	       /* the trace's first record in the tree */
+};
+void zts_loaded_release(struct zts_loaded *loaded);
+
+/* The tree of a slot's trace, all chunks joined; records `root` .. root + records - 1 are its own. */
+enum sonde_status zts_part_load(struct zts_part *part, uint32_t slot, struct zts_loaded *loaded,
+				struct sonde_error *err);
+
+/* When a loaded trace or one of its records began and how long it took, from TIMESTAMP, ticks and ours. */
+void zts_loaded_times(struct zts_part *part, const struct zts_loaded *loaded, uint32_t record,
+		      uint64_t *start_ns, uint64_t *duration_ns);
+
+/*
+ * Slots and the bytes of a metadata WAL made anew from traces.dat and the texts, for parts of generation
+ * 2 and for damaged ones. What only qmeta.idx knew (UUIDs, app, env, host) is made up: UUIDs from the
+ * place in the file, the rest 0. Pairs that the texts lack have no postings.
+ */
+enum sonde_status zts_rebuild(const struct zts_chunks *chunks, struct zts_texts *texts,
+			      struct zts_slots *slots, struct sonde_buffer *meta_wal,
+			      struct sonde_diagnostics *diagnostics, struct sonde_error *err);
+
+#endif

@@ -248,6 +248,54 @@ static void build_small(struct fixture *fixture)
 	fixture_end_chunk(fixture);
 }
 
+/* Converts a file that is open to JSON, and says how many events that has. */
+static uint64_t count_as_json(struct sonde_recording *recording, const char *style)
+{
+	const char *output = scratch_path("o.wtf-json");
+	struct sonde_create_options create = { .format = "cff-json",
+					       .style = style,
+					       .replace = true };
+	struct sonde_run_options options = { .threads = 1 };
+	struct sonde_run_result result;
+	struct sonde_sink *sink;
+	uint64_t count;
+
+	assert_int_equal(sonde_sink_create(output, &create, &sink, &err), SONDE_OK);
+	assert_int_equal(sonde_pipeline_run(&recording, 1, sink, &options, &result, &err),
+			 SONDE_OK);
+	sonde_sink_free(sink);
+	assert_int_equal(sonde_recording_open(output, "cff-json", &recording, &err), SONDE_OK);
+	count = sonde_recording_event_count(recording);
+	sonde_recording_close(recording);
+	return count;
+}
+
+/* JSON has every event that can be read, also of a buffer that is not all there. */
+static void test_truncated_as_json(void **state)
+{
+	struct fixture fixture;
+	uint64_t most = 0;
+
+	(void)state;
+	build_small(&fixture);
+	for (size_t size = 0; size <= fixture.size; size++) {
+		const char *path = scratch_path("d.wtf-trace");
+		struct sonde_recording *recording;
+		uint64_t count;
+
+		put_bytes(path, fixture.file, size);
+		if (sonde_recording_open(path, "cff", &recording, &err) < 0)
+			continue;
+		count = sonde_recording_event_count(recording);
+		assert_int_equal(count_as_json(recording, NULL), count);
+		assert_int_equal(count_as_json(recording, "events"), count);
+		sonde_recording_close(recording);
+		most = count > most ? count : most;
+	}
+	assert_true(most > 0);
+	fixture_release(&fixture);
+}
+
 static void test_truncated(void **state)
 {
 	struct fixture fixture;
@@ -448,9 +496,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_faults),	     cmocka_unit_test(test_check),
 		cmocka_unit_test(test_check_chunks), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_truncated),    cmocka_unit_test(test_flipped),
-		cmocka_unit_test(test_recover),	     cmocka_unit_test(test_ours_damaged),
-		cmocka_unit_test(test_index_lies),
+		cmocka_unit_test(test_truncated),    cmocka_unit_test(test_truncated_as_json),
+		cmocka_unit_test(test_flipped),	     cmocka_unit_test(test_recover),
+		cmocka_unit_test(test_ours_damaged), cmocka_unit_test(test_index_lies),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch_in_memory, remove_scratch);

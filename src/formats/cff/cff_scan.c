@@ -104,9 +104,8 @@ static uint64_t part_place(const struct cff_scan *scan, uint32_t chunk, uint32_t
 static void take_events(struct cff_scan *scan, uint32_t chunk, uint32_t number,
 			const struct cff_part *part, struct cff_buffer *buffer)
 {
-	const struct cff_chunk *place = &scan->image->chunks.items[chunk];
-	uint64_t end = place->offset + place->length;
-	uint64_t there = part->offset < end ? end - part->offset : 0;
+	struct cff_part events =
+		cff_chunk_events(scan->image, &scan->image->chunks.items[chunk], part);
 
 	if (buffer->part != SONDE_NONE)
 		CFF_FIND(scan->findings, PART_SECOND, scan->image->path,
@@ -118,12 +117,10 @@ static void take_events(struct cff_scan *scan, uint32_t chunk, uint32_t number,
 			 part_place(scan, chunk, number),
 			 "chunk %" PRIu32 " part %" PRIu32 " to be a multiple of 4 bytes\t%" PRIu32,
 			 chunk, number, part->size);
-	if (there > part->size)
-		there = part->size;
 	buffer->part = number;
-	buffer->data = scan->image->data + (there ? part->offset : 0);
-	buffer->size = (uint32_t)there & ~3u;
-	buffer->is_faulty = there != part->size || part->size % 4;
+	buffer->data = events.data;
+	buffer->size = events.size & ~3u;
+	buffer->is_faulty = !part->data || part->size % 4;
 }
 
 static enum sonde_status take_part(struct cff_scan *scan, uint32_t chunk, uint32_t number,

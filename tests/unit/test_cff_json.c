@@ -218,6 +218,8 @@ static void test_findings(void **state)
 	assert_finds("{\"wtfVersion\":^1436947200001}", "cff-json-wtf-version", SONDE_OK);
 	assert_finds("{\"wtfVersion\":^\"x\"}", "cff-json-value", SONDE_OK);
 	assert_finds("^[{\"timebase\":10}]", "cff-json-old", SONDE_OK);
+	assert_finds("^[]", "cff-json-old", SONDE_OK);
+	assert_finds("^[\"wtf.json#header\"]", "cff-json-old", SONDE_OK);
 	assert_finds("^3", "cff-json-broken", SONDE_OK);
 	assert_finds("{\"chunks\":[]} ^x", "cff-json-broken", SONDE_OK);
 	assert_finds("{\"chunks\":^3}", "cff-json-value", SONDE_OK);

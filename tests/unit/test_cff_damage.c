@@ -310,15 +310,36 @@ static void test_truncated(void **state)
 	fixture_release(&fixture);
 }
 
-/* The header chunk has a damaged part, and the file is cut: chunks between are not lost. */
+/* The place of a chunk; the header is number 0. */
+static size_t chunk_place(const struct fixture *fixture, unsigned int number)
+{
+	size_t place = 12;
+
+	for (; number; number--) {
+		uint32_t length;
+
+		memcpy(&length, fixture->file + place + 8, 4);
+		place += length;
+	}
+	return place;
+}
+
+/* One chunk is damaged and the file is cut: neither the chunks between nor the last are lost. */
 static void test_truncated_and_damaged(void **state)
 {
 	struct fixture fixture;
+	size_t chunk;
 
 	(void)state;
 	build_small(&fixture);
-	fixture.file[12 + 24 + 8 + 2] = 5; /* length of the part */
+	fixture.file[chunk_place(&fixture, 0) + 24 + 8 + 2] = 5; /* length of its part */
 	for (size_t size = 0; size <= fixture.size; size++)
+		try_damaged(fixture.file, size, false);
+	fixture_release(&fixture);
+	build_small(&fixture);
+	chunk = chunk_place(&fixture, 2);
+	fixture.file[chunk + 20 + 3] = 1; /* number of its parts */
+	for (size_t size = chunk; size <= fixture.size; size++)
 		try_damaged(fixture.file, size, false);
 	fixture_release(&fixture);
 }

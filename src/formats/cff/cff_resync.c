@@ -103,7 +103,7 @@ struct found {
 	uint64_t from, place;
 };
 
-/* The next plausible chunk, or the end of the file. */
+/* The next plausible chunk, or one that the end of the file cuts, or that end. */
 static uint64_t search(const struct cff_image *image, uint64_t offset, struct found *found)
 {
 	uint64_t ignored;
@@ -113,7 +113,7 @@ static uint64_t search(const struct cff_image *image, uint64_t offset, struct fo
 	found->from = offset;
 	found->place = image->size;
 	for (offset = cff_padded(offset); offset + CFF_CHUNK_SIZE <= image->size; offset += 4) {
-		if (!is_plausible(image, offset, &ignored))
+		if (!is_plausible(image, offset, &ignored) && !is_cut(image, offset))
 			continue;
 		found->place = offset;
 		break;
@@ -146,7 +146,7 @@ static enum sonde_status add(struct cff_image *image, uint64_t offset, uint64_t 
 
 /*
  * A chunk whose parts, length or successor is damaged; gives where to go on. What it says of its
- * length is believed where the header of another chunk is there, and nothing better before it.
+ * length is believed where the header of another chunk is there, and no whole one before it.
  */
 static uint64_t measure_damaged(struct cff_image *image, uint64_t offset, uint64_t *length,
 				uint64_t *dropped, struct found *searched)

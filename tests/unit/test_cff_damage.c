@@ -337,7 +337,11 @@ static void test_truncated_and_damaged(void **state)
 		try_damaged(fixture.file, size, false);
 	fixture_release(&fixture);
 	build_small(&fixture);
-	chunk = chunk_place(&fixture, 2);
+	fixture_event(&fixture, FIXTURE_LEAVE, 5, 0);
+	fixture_event(&fixture, FIXTURE_LEAVE, 6, 0);
+	fixture_resource(&fixture, 0x40001, "resource", 8);
+	fixture_end_chunk(&fixture);
+	chunk = chunk_place(&fixture, 3);
 	fixture.file[chunk + 20 + 3] = 1; /* number of its parts */
 	for (size_t size = chunk; size <= fixture.size; size++)
 		try_damaged(fixture.file, size, false);

@@ -430,6 +430,7 @@ void cff_scan_release(struct cff_scan *scan)
 	sonde_vec_release(&scan->nodes);
 	sonde_vec_release(&scan->buffers);
 	sonde_vec_release(&scan->blobs);
+	sonde_vec_release(&scan->actions);
 	sonde_vec_release(&scan->named.functions);
 	sonde_text_map_release(&scan->functions);
 	sonde_text_map_release(&scan->zones_by_key);

@@ -348,6 +348,21 @@ static void test_truncated_and_damaged(void **state)
 	fixture_release(&fixture);
 }
 
+/* Of several event buffers only the last is read; the others must not spoil what is recovered. */
+static void test_recover_other_events(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	fixture_begin(&fixture, NULL);
+	fixture_builtins(&fixture);
+	fixture_resource(&fixture, 0x20002, "12345", 5);
+	fixture_resource(&fixture, 0x20002, "", 0);
+	fixture_end_chunk(&fixture);
+	try_damaged(fixture.file, fixture.size, false);
+	fixture_release(&fixture);
+}
+
 static void test_flipped(void **state)
 {
 	static const uint8_t flips[] = { 0xFF, 0x01, 0x80 };
@@ -540,6 +555,7 @@ int main(void)
 		cmocka_unit_test(test_check_chunks),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_recover_other_events),
 		cmocka_unit_test(test_truncated_and_damaged),
 		cmocka_unit_test(test_truncated_as_json),
 		cmocka_unit_test(test_flipped),

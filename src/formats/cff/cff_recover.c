@@ -179,9 +179,10 @@ static bool is_kept(const struct recovery *recovery, uint32_t chunk, uint32_t nu
 	switch (part->type) {
 	case CFF_PART_FILE_HEADER:
 	case CFF_PART_STRINGS:
-	case CFF_PART_EVENTS:
 	case CFF_PART_STRING_RESOURCE:
 		return true;
+	case CFF_PART_EVENTS: /* not the one that is read */
+		return part->size % 4 == 0;
 	case CFF_PART_BINARY_RESOURCE:
 		return !(number == buffer->times_part && buffer->is_times_bad) &&
 		       !(recovery->is_changed && is_index(recovery, part));

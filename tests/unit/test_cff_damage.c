@@ -345,6 +345,10 @@ static void test_truncated_and_damaged(void **state)
 	fixture.file[chunk + 20 + 3] = 1; /* number of its parts */
 	for (size_t size = chunk; size <= fixture.size; size++)
 		try_damaged(fixture.file, size, false);
+	fixture.file[chunk + 20 + 3] = 0; /* so many that the list goes into the next chunk */
+	fixture.file[chunk + 20] = 7;
+	for (size_t size = chunk; size <= fixture.size; size++)
+		try_damaged(fixture.file, size, false);
 	fixture_release(&fixture);
 }
 

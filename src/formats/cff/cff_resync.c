@@ -151,11 +151,14 @@ static enum sonde_status add(struct cff_image *image, uint64_t offset, uint64_t 
 static uint64_t measure_damaged(struct cff_image *image, uint64_t offset, uint64_t *length,
 				uint64_t *dropped, struct found *searched)
 {
-	uint64_t first = offset + CFF_CHUNK_SIZE +
-			 (uint64_t)field(image, offset, CFF_CHUNK_PARTS) * CFF_PART_SIZE;
-	uint64_t found = search(image, first, searched), parts_end;
-	uint64_t next = offset + field(image, offset, CFF_CHUNK_LENGTH);
+	uint64_t first = offset + CFF_CHUNK_SIZE, parts_end;
+	uint64_t list = (uint64_t)field(image, offset, CFF_CHUNK_PARTS) * CFF_PART_SIZE;
+	uint64_t next = offset + field(image, offset, CFF_CHUNK_LENGTH), found;
 
+	/* a list of parts that goes past the chunk may have others in it */
+	if (first + list <= next)
+		first += list;
+	found = search(image, first, searched);
 	if (!is_plausible(image, offset, &parts_end)) {
 		if (has_sane_length(image, offset) && next < found && is_sane(image, next))
 			found = next;

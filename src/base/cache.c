@@ -277,40 +277,52 @@ static void remove_oldest(int folder, struct kept *kept, size_t count, const cha
 	}
 }
 
+struct room {
+	int folder;
+	uint64_t now_ns;
+	SONDE_VEC(struct kept) kept;
+};
+
+static void look_at(struct room *room, const char *name)
+{
+	bool is_new = starts(name, NEW_START);
+	struct stat status;
+	struct kept *kept;
+	uint64_t used_ns;
+
+	if ((!is_new && !is_entry(name)) ||
+	    fstatat(room->folder, name, &status, AT_SYMLINK_NOFOLLOW) || !S_ISREG(status.st_mode))
+		return;
+	used_ns = sonde_file_identity(&status).changed_ns;
+	if (is_new) {
+		if (room->now_ns > used_ns && room->now_ns - used_ns > ABANDONED)
+			unlinkat(room->folder, name, 0);
+		return;
+	}
+	kept = sonde_vec_push(&room->kept);
+	if (kept)
+		*kept = (struct kept){ name, (uint64_t)status.st_size, used_ns };
+}
+
 static void prune(const char *path, const char *newest)
 {
-	SONDE_VEC(struct kept) kept = { 0 };
-	uint64_t now = sonde_now_ns(CLOCK_REALTIME);
-	int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct sonde_folder names = { 0 };
+	struct room room = {
+		.folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+		.now_ns = sonde_now_ns(CLOCK_REALTIME),
+	};
+	struct sonde_folder names;
 
-	if (folder >= 0 && sonde_folder_read(&names, path, NULL) < 0)
-		names = (struct sonde_folder){ 0 };
-	for (size_t i = 0; i < names.count; i++) {
-		const char *name = names.names[i];
-		bool is_new = starts(name, NEW_START);
-		struct stat status;
-		struct kept *item;
-		uint64_t used_ns;
-
-		if ((!is_new && !is_entry(name)) ||
-		    fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) || !S_ISREG(status.st_mode))
-			continue;
-		used_ns = sonde_file_identity(&status).changed_ns;
-		if (is_new) {
-			if (now > used_ns && now - used_ns > ABANDONED)
-				unlinkat(folder, name, 0);
-			continue;
-		}
-		item = sonde_vec_push(&kept);
-		if (item)
-			*item = (struct kept){ name, (uint64_t)status.st_size, used_ns };
+	if (room.folder < 0)
+		return;
+	if (sonde_folder_read(&names, path, NULL) == SONDE_OK) {
+		for (size_t i = 0; i < names.count; i++)
+			look_at(&room, names.names[i]);
+		if (room.kept.items)
+			remove_oldest(room.folder, room.kept.items, room.kept.count, newest);
+		sonde_vec_release(&room.kept);
+		sonde_folder_release(&names);
 	}
-	remove_oldest(folder, kept.items, kept.count, newest);
-	sonde_vec_release(&kept);
-	sonde_folder_release(&names);
-	if (folder >= 0)
-		close(folder);
+	close(room.folder);
 }
 
 /* Whether the file is as it was when the key was made, and no change of it can go unnoticed. */

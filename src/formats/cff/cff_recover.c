@@ -487,7 +487,7 @@ static enum sonde_status open_file(struct recovery *recovery, const char *path,
 		.path = path,
 		.findings = diagnostics,
 	};
-	status = cff_resync(image, &recovery->dropped, err);
+	status = cff_choose_chunks(image, &recovery->dropped, err);
 	if (status == SONDE_OK && !image->chunks.count) {
 		sonde_fail(err, SONDE_CORRUPT, SONDE_NO_OFFSET,
 			   "there is no chunk in this file, so nothing can be recovered");

@@ -367,6 +367,21 @@ static void test_recover_other_events(void **state)
 	fixture_release(&fixture);
 }
 
+/* The header is lost, and a chunk of definitions says that it is one: it is kept all the same. */
+static void test_recover_lost_header(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	build_small(&fixture);
+	fixture.file[chunk_place(&fixture, 0) + 24 + 12] = '?'; /* of the JSON */
+	fixture.file[chunk_place(&fixture, 1) + 4] = 1;
+	put_bytes(scratch_path("d.wtf-trace"), fixture.file, fixture.size);
+	assert_int_equal(count_events(scratch_path("d.wtf-trace")), 4);
+	try_damaged(fixture.file, fixture.size, true);
+	fixture_release(&fixture);
+}
+
 static void test_flipped(void **state)
 {
 	static const uint8_t flips[] = { 0xFF, 0x01, 0x80 };
@@ -559,6 +574,7 @@ int main(void)
 		cmocka_unit_test(test_check_chunks),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_recover_lost_header),
 		cmocka_unit_test(test_recover_other_events),
 		cmocka_unit_test(test_truncated_and_damaged),
 		cmocka_unit_test(test_truncated_as_json),

@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Measures wtf-trace files with the build in BUILD_DIR, beside the npm reader tracing-framework in
 # the same run, and prints a table. Every figure is the median of some runs. CFF_EVENTS events in
-# the binary file (default 5000000, 60 MB), a fifth of that as JSON; CFF_LARGE events (default
-# 350000000, 4.2 GB) in the files that are only opened, which are removed afterwards.
-# usage: bench/cff.sh BUILD_DIR ATF_SESSION
+# the binary file (default 5000000, 60 MB) and in the session that is written as one, a fifth of that
+# as JSON; CFF_LARGE events (default 350000000, 4.2 GB) in the files that are only opened, which are
+# removed afterwards.
+# usage: bench/cff.sh BUILD_DIR
 set -eu
 
-usage='usage: bench/cff.sh BUILD_DIR ATF_SESSION'
-build=${1:?$usage}
-session=${2:?$usage}
+build=${1:?usage: bench/cff.sh BUILD_DIR}
 here=$(cd "$(dirname "$0")" && pwd)
 data=$build/bench/data
 events=${CFF_EVENTS:-5000000}
@@ -19,6 +18,9 @@ large=${CFF_LARGE:-350000000}
 large=$((large - large % 20))
 runs=5
 peer_runs=3
+write_runs=11 # they are short, and vary by a fifth
+SONDE_CACHE=off # but where it is measured
+export SONDE_CACHE
 
 ninja -C "$build" sonde bench/sonde-generate bench/sonde-generate-cff bench/sonde-bench-cff >&2
 mkdir -p "$data"
@@ -30,6 +32,15 @@ trace() {
 		mv "$data/$1.part" "$data/$1.wtf-trace"
 	fi
 	echo "$data/$1.wtf-trace"
+}
+
+# A session of so many events; prints where it is. Files of a few MB would show what a file costs, some
+# milliseconds, more than what its bytes do.
+session() {
+	if [ ! -d "$data/cff-$1" ]; then
+		"$build/bench/sonde-generate" --events "$1" --threads 4 -o "$data/cff-$1" >&2
+	fi
+	echo "$data/cff-$1"
 }
 
 # member NAME: of the JSON object on each line of the input.
@@ -114,11 +125,10 @@ measure_open() {
 	row "open $(divide "$size" 1000000000) GB$1" \
 		"$(divide "$(member wall_seconds <"$data/ours")" 0.001)" ms '' '' ''
 	row '  of that read' "$(divide "$read" 1000000)" MB '' '' "$3"
-	rm -f "$2"
 }
 
 # Some GB that are opened and removed: as sonde writes them, with an index at the end, and as other
-# programs do. Left out where the disk has no room for twice that.
+# programs do, the second time by the cache. Left out where the disk has no room for twice that.
 measure_large() {
 	free=$(df -Pk "$data" | awk 'NR == 2 { print $4 }')
 	if [ "$free" -lt $((large * 24 / 1024)) ]; then
@@ -126,12 +136,18 @@ measure_large() {
 		return 0
 	fi
 	file=$data/large.wtf-trace
-	trap 'rm -f "$file"' EXIT
+	trap 'rm -rf "$file" "$data/cache"' EXIT
 	trap 'exit 130' INT TERM
 	"$build/bench/sonde-generate" --events $((large * 6 / 5)) --format cff -o "$file" >&2
 	measure_open " that sonde wrote" "$file" 'not all'
+	rm -f "$file"
 	"$build/bench/sonde-generate-cff" "$large" "$file"
+	touch -d '1 hour ago' "$file" # a new file is not kept
+	SONDE_CACHE=$data/cache
 	measure_open " without an index" "$file" ''
+	measure_open " again, by the cache" "$file" 'not all'
+	SONDE_CACHE=off
+	rm -rf "$file" "$data/cache"
 	trap - EXIT INT TERM
 }
 
@@ -144,7 +160,7 @@ row 'wtf-trace files' sonde '' npm ratio goal
 compare "binary, $(divide "$events" 1000000) M events" "$binary" 20 'at least 10'
 compare "JSON, $(divide $fewer 1000000) M events" "$json" 10 ''
 row 'sonde info' "$(repeat $runs time_info "$binary" | median)" ms '' '' ''
-repeat $runs ours write "$session" "$data/written.wtf-trace" >"$data/ours"
+repeat $write_runs ours write "$(session "$events")" "$data/written.wtf-trace" >"$data/ours"
 rm -f "$data/written.wtf-trace"
 size=$(member bytes <"$data/ours" | head -n 1)
 row 'write, from an ATF session' \

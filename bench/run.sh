@@ -48,7 +48,7 @@ if command -v valgrind >/dev/null; then
 fi
 
 echo
-"$(dirname "$0")/cff.sh" "$build" "$small"
+"$(dirname "$0")/cff.sh" "$build"
 
 echo
 "$(dirname "$0")/annotate.sh" "$build"

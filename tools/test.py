@@ -3,8 +3,10 @@
 """Runs all tests and sums them up: gcc with -Werror, clang with address and undefined-behaviour
 sanitizers, and a fuzz run of every target. The last line is exactly "N passed, N failed".
 
-    tools/test.py               everything; FUZZ_SECONDS (5) for each fuzz target
-    tools/test.py --fuzz N      only the fuzz targets, N seconds each
+    tools/test.py               everything; FUZZ_SECONDS (5) for each fuzz target, which start
+                                with the same seed and inputs each time
+    tools/test.py --fuzz N      only the fuzz targets, N seconds each, with another seed each time
+                                and what earlier runs found
 """
 import argparse
 import concurrent.futures
@@ -125,9 +127,11 @@ def fuzz_seeds(folder):
             for test in tests if test["name"].startswith("replay_")}
 
 
-def fuzz_one(folder, name, seeds, seconds):
+def fuzz_one(folder, name, seeds, seconds, is_repeatable):
     """Fuzzes one target; the text to show where it failed, else None."""
-    corpus = folder / "corpus" / name
+    corpus = folder / ("corpus-fixed" if is_repeatable else "corpus") / name
+    if is_repeatable:
+        shutil.rmtree(corpus, ignore_errors=True)
     corpus.mkdir(parents=True, exist_ok=True)
     for number, seed in enumerate(seeds):
         if os.path.isfile(seed):
@@ -135,6 +139,7 @@ def fuzz_one(folder, name, seeds, seconds):
     folders = [seed for seed in seeds if os.path.isdir(seed)]
     command = [folder / "tests" / "fuzz" / f"fuzz_{name}", f"-max_total_time={seconds}",
                "-timeout=25", "-rss_limit_mb=2048", "-print_final_stats=1", "-verbosity=0",
+               f"-seed={1 if is_repeatable else 0}",  # 0: a random one
                f"-artifact_prefix={folder}/{name}-", corpus, *folders]
     environment = dict(os.environ, UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1",
                        ASAN_OPTIONS="detect_leaks=1:allocator_may_return_null=1")
@@ -146,7 +151,7 @@ def fuzz_one(folder, name, seeds, seconds):
     return done.stdout[-6000:] if done.returncode else None
 
 
-def run_fuzz(seconds):
+def run_fuzz(seconds, is_repeatable):
     tally = Tally()
     folder = pathlib.Path(PREFIX + "-fuzz")
     print(f"== fuzz: build, then {seconds} s for each target", flush=True)
@@ -155,7 +160,8 @@ def run_fuzz(seconds):
         return tally
     seeds = fuzz_seeds(folder)
     with concurrent.futures.ThreadPoolExecutor(CORES) as pool:
-        jobs = {name: pool.submit(fuzz_one, folder, name, seeds[name], seconds)
+        jobs = {name: pool.submit(fuzz_one, folder, name, seeds[name], seconds,
+                                  is_repeatable)
                 for name in sorted(seeds)}
     for name, job in jobs.items():
         if job.result() is None:
@@ -180,7 +186,7 @@ def main():
         seconds = int(os.environ.get("FUZZ_SECONDS", "5"))
     else:
         seconds = arguments.fuzz
-    parts.append(("fuzz", run_fuzz(seconds)))
+    parts.append(("fuzz", run_fuzz(seconds, arguments.fuzz is None)))
 
     total = Tally()
     print("\n== summary")

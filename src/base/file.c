@@ -77,6 +77,17 @@ static void unmap_bytes(void *data, size_t size)
 }
 #endif
 
+struct sonde_file_identity sonde_file_identity(const struct stat *status)
+{
+	return (struct sonde_file_identity){
+		.device = (uint64_t)status->st_dev,
+		.inode = (uint64_t)status->st_ino,
+		.size = (uint64_t)status->st_size,
+		.changed_ns = (uint64_t)status->st_mtim.tv_sec * 1000000000 +
+			      (uint64_t)status->st_mtim.tv_nsec,
+	};
+}
+
 enum sonde_status sonde_mapped_file_of(struct sonde_mapped_file *file, int fd, const char *path,
 				       struct sonde_error *err)
 {
@@ -98,12 +109,14 @@ enum sonde_status sonde_mapped_file_of(struct sonde_mapped_file *file, int fd, c
 		sonde_error_set_file(err, path);
 		return SONDE_LIMIT;
 	}
+	file->identity = sonde_file_identity(&status);
 	if (!size)
 		return SONDE_OK;
 	data = map_bytes(fd, size);
 	if (data == MAP_FAILED)
 		return sonde_fail_errno(err, path, "cannot be mapped");
-	*file = (struct sonde_mapped_file){ .data = data, .size = size };
+	file->data = data;
+	file->size = size;
 	return SONDE_OK;
 }
 

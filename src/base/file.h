@@ -11,10 +11,20 @@
 
 #include <sonde/status.h>
 
+/* Which file it is, and which state of it, as far as the system can tell. */
+struct sonde_file_identity {
+	uint64_t device, inode, size;
+	uint64_t changed_ns; /* since 1970 */
+};
+
+struct stat;
+struct sonde_file_identity sonde_file_identity(const struct stat *status);
+
 /* A whole file mapped for reading; size 0 has data NULL. */
 struct sonde_mapped_file {
 	const uint8_t *data;
 	size_t size;
+	struct sonde_file_identity identity; /* when it was mapped */
 };
 
 /* Only regular files: a fifo, a device or a folder is refused with a message that says so. */

@@ -296,14 +296,22 @@ static void put_main_page(struct sonde_buffer *out)
 	sonde_buffer_put_text(out, ".Ss Options\n");
 	put_options(out, cli_top_options);
 	put_section_title(out, "environment");
-	sonde_buffer_put_text(out, ".Bl -tag -width SONDE_RUNTIME\n"
-				   ".It Ev NO_COLOR\nWhere set and not empty, no colours are used "
-				   "unless\n.Fl \\-color Ar always\nasks for them.\n"
-				   ".It Ev COLUMNS\nThe width of the screen, where the terminal "
-				   "does not tell.\n"
-				   ".It Ev SONDE_RUNTIME\nThe path of libsonde\\-rt.so for\n"
-				   ".Xr sonde\\-record 1 ,\nwhere it is not found by itself.\n"
-				   ".El\n");
+	sonde_buffer_put_text(out,
+			      ".Bl -tag -width SONDE_RUNTIME\n"
+			      ".It Ev NO_COLOR\nWhere set and not empty, no colours are used "
+			      "unless\n.Fl \\-color Ar always\nasks for them.\n"
+			      ".It Ev COLUMNS\nThe width of the screen, where the terminal "
+			      "does not tell.\n"
+			      ".It Ev SONDE_CACHE\nThe folder where what took long to find "
+			      "out about large files is kept for the next time, or\n.Ql off .\n"
+			      "Without it that is\n.Pa $XDG_CACHE_HOME/sonde ,\nor\n"
+			      ".Pa ~/.cache/sonde .\nIt may be removed at any time.\n"
+			      ".It Ev SONDE_CACHE_MINIMUM , SONDE_CACHE_LIMIT\nThe size in bytes "
+			      "of the smallest file that is kept in it, 67108864, and of the "
+			      "whole cache, 1073741824.\n"
+			      ".It Ev SONDE_RUNTIME\nThe path of libsonde\\-rt.so for\n"
+			      ".Xr sonde\\-record 1 ,\nwhere it is not found by itself.\n"
+			      ".El\n");
 	put_exit_status(out, NULL);
 	put_examples(out, cli_top_examples);
 	put_see_also(out, NULL);

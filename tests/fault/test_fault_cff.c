@@ -118,6 +118,46 @@ static void test_walk(void **state)
 	}
 }
 
+static void remove_cache(void *user)
+{
+	(void)user;
+	remove_tree(scratch_path("cache"));
+}
+
+static void expect_success(void *user, enum sonde_status status, const struct sonde_error *err)
+{
+	(void)user;
+	(void)err;
+	assert_int_equal(status, SONDE_OK);
+}
+
+/* With a cache that is to be filled, and one that is: what goes wrong there is never said. */
+static void test_walk_cached(void **state)
+{
+	static const char *const seeds[] = { "whole", "several_chunks", "redefined" };
+
+	(void)state;
+	setenv("SONDE_CACHE", scratch_path("cache"), 1);
+	setenv("SONDE_CACHE_MINIMUM", "0", 1);
+	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
+		struct fault_world world = world_of(seeds[i]);
+		struct fault_case fill = { .run = run_walk,
+					   .before = remove_cache,
+					   .user = &world };
+		struct fault_case use = { .run = run_walk, .user = &world };
+		struct sonde_error err;
+
+		assert_true(fault_run_all(FAULT_ALLOCATION, &fill) > 20);
+		assert_true(fault_run_all(FAULT_INPUT, &fill) > 1);
+		fill.after = expect_success;
+		assert_true(fault_run_all(FAULT_OUTPUT, &fill) > 2);
+		assert_int_equal(run_walk(&world, &err), SONDE_OK);
+		assert_true(fault_run_all(FAULT_ALLOCATION, &use) > 20);
+		assert_true(fault_run_all(FAULT_INPUT, &use) > 1);
+	}
+	setenv("SONDE_CACHE", "off", 1);
+}
+
 static void test_check(void **state)
 {
 	static const char *const seeds[] = { "whole", "several_chunks", "cut_in_events",
@@ -193,9 +233,10 @@ static void test_convert_atf(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_walk),	     cmocka_unit_test(test_check),
-		cmocka_unit_test(test_recover),	     cmocka_unit_test(test_convert),
-		cmocka_unit_test(test_convert_json), cmocka_unit_test(test_convert_atf),
+		cmocka_unit_test(test_walk),	    cmocka_unit_test(test_walk_cached),
+		cmocka_unit_test(test_check),	    cmocka_unit_test(test_recover),
+		cmocka_unit_test(test_convert),	    cmocka_unit_test(test_convert_json),
+		cmocka_unit_test(test_convert_atf),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch_in_memory, remove_scratch);

@@ -240,6 +240,37 @@ static void test_scopes(void **state)
 	sonde_recording_close(recording);
 }
 
+/* A file may give arguments to leaves; they are a detail of an event type that is there. */
+static void test_leave_with_arguments(void **state)
+{
+	struct fixture fixture;
+	struct sonde_recording *recording;
+	struct sonde_cursor *cursor;
+	struct sonde_batch batch;
+	struct sonde_detail detail;
+
+	(void)state;
+	fixture_begin(&fixture, NULL);
+	fixture_define(&fixture, 20, 1, "s", "");
+	fixture_define(&fixture, 21, 0, "wtf.scope#leave", "uint32 why");
+	fixture_event(&fixture, 20, 1, 0);
+	fixture_event(&fixture, 21, 2, 1, 7u);
+	fixture_end_chunk(&fixture);
+	recording = open_fixture(&fixture);
+	cursor = open_cursor(recording, 0);
+	assert_int_equal(sonde_cursor_next(cursor, &batch, &err), SONDE_OK);
+	assert_int_equal(batch.count, 2);
+	assert_int_equal(batch.events[1].kind, SONDE_EVENT_RETURN);
+	assert_string_equal(function_name(recording, batch.events[1].function), "s");
+	assert_int_equal(sonde_batch_detail(&batch, &batch.events[1], &detail, &err), SONDE_OK);
+	assert_int_equal(detail.kind, SONDE_DETAIL_ARGUMENTS);
+	assert_string_equal(type_name(recording, detail.event_type), "wtf.scope#leave");
+	assert_int_equal(detail.size, 4);
+	assert_int_equal(detail.bytes[0], 7);
+	sonde_cursor_free(cursor);
+	sonde_recording_close(recording);
+}
+
 static void test_kinds(void **state)
 {
 	struct fixture fixture;
@@ -475,12 +506,19 @@ static void test_index(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_types),	       cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_wide_arguments), cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_zones),	       cmocka_unit_test(test_scopes),
-		cmocka_unit_test(test_kinds),	       cmocka_unit_test(test_times),
-		cmocka_unit_test(test_resources),      cmocka_unit_test(test_seek_small),
-		cmocka_unit_test(test_seek_segments),  cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_types),
+		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_wide_arguments),
+		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_zones),
+		cmocka_unit_test(test_scopes),
+		cmocka_unit_test(test_leave_with_arguments),
+		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_resources),
+		cmocka_unit_test(test_seek_small),
+		cmocka_unit_test(test_seek_segments),
+		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_index),
 	};
 

@@ -205,8 +205,10 @@ static uint64_t count_events(const char *path)
 	return count;
 }
 
-/* Opens, reads, checks and recovers: nothing may crash, and what is recovered is good. */
-/* `is_cut`: nothing is wrong but the end, so whatever can be read is recovered. */
+/*
+ * Opens, reads, checks and recovers: nothing may crash, and what is recovered is good, and has all
+ * that could be read. `is_cut`: nothing is wrong but the end, so there is no more to recover.
+ */
 static void try_damaged(const uint8_t *data, size_t size, bool is_cut)
 {
 	struct sonde_recover_options options = { .format = "cff" };
@@ -222,6 +224,7 @@ static void try_damaged(const uint8_t *data, size_t size, bool is_cut)
 	if (sonde_recover(path, output, &options, diagnostics, &result, &err) == SONDE_OK) {
 		assert_no_errors(output);
 		assert_int_equal(count_events(output), result.events_kept);
+		assert_true(result.events_kept >= count);
 		if (!errors || is_cut)
 			assert_int_equal(result.events_kept, count);
 	} else {
@@ -248,6 +251,54 @@ static void build_small(struct fixture *fixture)
 	fixture_end_chunk(fixture);
 }
 
+/* Converts a file that is open to JSON, and says how many events that has. */
+static uint64_t count_as_json(struct sonde_recording *recording, const char *style)
+{
+	const char *output = scratch_path("o.wtf-json");
+	struct sonde_create_options create = { .format = "cff-json",
+					       .style = style,
+					       .replace = true };
+	struct sonde_run_options options = { .threads = 1 };
+	struct sonde_run_result result;
+	struct sonde_sink *sink;
+	uint64_t count;
+
+	assert_int_equal(sonde_sink_create(output, &create, &sink, &err), SONDE_OK);
+	assert_int_equal(sonde_pipeline_run(&recording, 1, sink, &options, &result, &err),
+			 SONDE_OK);
+	sonde_sink_free(sink);
+	assert_int_equal(sonde_recording_open(output, "cff-json", &recording, &err), SONDE_OK);
+	count = sonde_recording_event_count(recording);
+	sonde_recording_close(recording);
+	return count;
+}
+
+/* JSON has every event that can be read, also of a buffer that is not all there. */
+static void test_truncated_as_json(void **state)
+{
+	struct fixture fixture;
+	uint64_t most = 0;
+
+	(void)state;
+	build_small(&fixture);
+	for (size_t size = 0; size <= fixture.size; size++) {
+		const char *path = scratch_path("d.wtf-trace");
+		struct sonde_recording *recording;
+		uint64_t count;
+
+		put_bytes(path, fixture.file, size);
+		if (sonde_recording_open(path, "cff", &recording, &err) < 0)
+			continue;
+		count = sonde_recording_event_count(recording);
+		assert_int_equal(count_as_json(recording, NULL), count);
+		assert_int_equal(count_as_json(recording, "events"), count);
+		sonde_recording_close(recording);
+		most = count > most ? count : most;
+	}
+	assert_true(most > 0);
+	fixture_release(&fixture);
+}
+
 static void test_truncated(void **state)
 {
 	struct fixture fixture;
@@ -256,6 +307,78 @@ static void test_truncated(void **state)
 	build_small(&fixture);
 	for (size_t size = 0; size <= fixture.size; size++)
 		try_damaged(fixture.file, size, true);
+	fixture_release(&fixture);
+}
+
+/* The place of a chunk; the header is number 0. */
+static size_t chunk_place(const struct fixture *fixture, unsigned int number)
+{
+	size_t place = 12;
+
+	for (; number; number--) {
+		uint32_t length;
+
+		memcpy(&length, fixture->file + place + 8, 4);
+		place += length;
+	}
+	return place;
+}
+
+/* One chunk is damaged and the file is cut: neither the chunks between nor the last are lost. */
+static void test_truncated_and_damaged(void **state)
+{
+	struct fixture fixture;
+	size_t chunk;
+
+	(void)state;
+	build_small(&fixture);
+	fixture.file[chunk_place(&fixture, 0) + 24 + 8 + 2] = 5; /* length of its part */
+	for (size_t size = 0; size <= fixture.size; size++)
+		try_damaged(fixture.file, size, false);
+	fixture_release(&fixture);
+	build_small(&fixture);
+	fixture_event(&fixture, FIXTURE_LEAVE, 5, 0);
+	fixture_event(&fixture, FIXTURE_LEAVE, 6, 0);
+	fixture_resource(&fixture, 0x40001, "resource", 8);
+	fixture_end_chunk(&fixture);
+	chunk = chunk_place(&fixture, 3);
+	fixture.file[chunk + 20 + 3] = 1; /* number of its parts */
+	for (size_t size = chunk; size <= fixture.size; size++)
+		try_damaged(fixture.file, size, false);
+	fixture.file[chunk + 20 + 3] = 0; /* so many that the list goes into the next chunk */
+	fixture.file[chunk + 20] = 7;
+	for (size_t size = chunk; size <= fixture.size; size++)
+		try_damaged(fixture.file, size, false);
+	fixture_release(&fixture);
+}
+
+/* Of several event buffers only the last is read; the others must not spoil what is recovered. */
+static void test_recover_other_events(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	fixture_begin(&fixture, NULL);
+	fixture_builtins(&fixture);
+	fixture_resource(&fixture, 0x20002, "12345", 5);
+	fixture_resource(&fixture, 0x20002, "", 0);
+	fixture_end_chunk(&fixture);
+	try_damaged(fixture.file, fixture.size, false);
+	fixture_release(&fixture);
+}
+
+/* The header is lost, and a chunk of definitions says that it is one: it is kept all the same. */
+static void test_recover_lost_header(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	build_small(&fixture);
+	fixture.file[chunk_place(&fixture, 0) + 24 + 12] = '?'; /* of the JSON */
+	fixture.file[chunk_place(&fixture, 1) + 4] = 1;
+	put_bytes(scratch_path("d.wtf-trace"), fixture.file, fixture.size);
+	assert_int_equal(count_events(scratch_path("d.wtf-trace")), 4);
+	try_damaged(fixture.file, fixture.size, true);
 	fixture_release(&fixture);
 }
 
@@ -446,10 +569,18 @@ static void test_index_lies(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_faults),	     cmocka_unit_test(test_check),
-		cmocka_unit_test(test_check_chunks), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_truncated),    cmocka_unit_test(test_flipped),
-		cmocka_unit_test(test_recover),	     cmocka_unit_test(test_ours_damaged),
+		cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_check),
+		cmocka_unit_test(test_check_chunks),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_recover_lost_header),
+		cmocka_unit_test(test_recover_other_events),
+		cmocka_unit_test(test_truncated_and_damaged),
+		cmocka_unit_test(test_truncated_as_json),
+		cmocka_unit_test(test_flipped),
+		cmocka_unit_test(test_recover),
+		cmocka_unit_test(test_ours_damaged),
 		cmocka_unit_test(test_index_lies),
 	};
 

@@ -49,18 +49,24 @@ static void find_header(struct calls *calls, const char *expected)
 		 HEADER_SIZE + calls->reader.offset, "%s\tsomething else", expected);
 }
 
-/* Steps over the value of the present key, and tells where it stands. */
+/* A value from its start to behind the present token. */
+static struct cff_span span_from(const struct calls *calls, uint64_t start)
+{
+	return (struct cff_span){ start, sonde_json_position(&calls->reader) - start };
+}
+
+/* Steps over the value of the present key, and tells where it stands if it is whole. */
 static enum sonde_status take_span(struct calls *calls, struct cff_span *span,
 				   struct sonde_error *err)
 {
 	enum sonde_status status = sonde_json_next(&calls->reader, err);
+	uint64_t start = calls->reader.offset;
 
 	if (status < 0)
 		return status;
-	span->start = calls->reader.offset;
 	status = sonde_json_skip(&calls->reader, err);
 	if (status >= 0)
-		span->size = sonde_json_position(&calls->reader) - span->start;
+		*span = span_from(calls, start);
 	return status;
 }
 
@@ -183,10 +189,10 @@ static enum sonde_status read_modules(struct calls *calls, struct sonde_error *e
 	struct sonde_json_reader *reader = &calls->reader;
 	enum sonde_status status = sonde_json_next(reader, err);
 	unsigned int depth = reader->depth;
+	uint64_t start = reader->offset;
 
 	if (status < 0)
 		return status;
-	calls->modules.start = reader->offset;
 	while (status >= 0) {
 		bool is_list = reader->token == SONDE_JSON_KEY && reader->depth == depth + 2 &&
 			       !strcmp(reader->text, "fns");
@@ -202,7 +208,7 @@ static enum sonde_status read_modules(struct calls *calls, struct sonde_error *e
 			status = sonde_json_next(reader, err);
 	}
 	if (status >= 0)
-		calls->modules.size = sonde_json_position(reader) - calls->modules.start;
+		calls->modules = span_from(calls, start);
 	return status;
 }
 

@@ -199,14 +199,14 @@ enum sonde_status cff_scan_add_event_type(struct cff_scan *scan, const struct cf
 }
 
 /*
- * Whether events of a type are of it in the model too: calls are of functions, and of an event type
- * only for their arguments.
+ * Whether events of a type are of it in the model too: calls and returns are of functions, and of an
+ * event type only for their arguments.
  */
 static bool needs_event_type(const struct cff_plan *plan)
 {
-	if (plan->kind == SONDE_EVENT_CALL)
+	if (plan->kind == SONDE_EVENT_CALL || plan->step == CFF_STEP_LEAVE)
 		return plan->has_detail;
-	return plan->step < CFF_STEP_DEFINE && plan->step != CFF_STEP_LEAVE;
+	return plan->step < CFF_STEP_DEFINE;
 }
 
 /* Event type and function of a plan: those that our definitions name, or new ones. */
@@ -430,6 +430,7 @@ void cff_scan_release(struct cff_scan *scan)
 	sonde_vec_release(&scan->nodes);
 	sonde_vec_release(&scan->buffers);
 	sonde_vec_release(&scan->blobs);
+	sonde_vec_release(&scan->actions);
 	sonde_vec_release(&scan->named.functions);
 	sonde_text_map_release(&scan->functions);
 	sonde_text_map_release(&scan->zones_by_key);

@@ -110,6 +110,21 @@ struct cff_part cff_chunk_part(const struct cff_image *image, const struct cff_c
 	return part;
 }
 
+struct cff_part cff_chunk_events(const struct cff_image *image, const struct cff_chunk *chunk,
+				 const struct cff_part *part)
+{
+	uint64_t end = chunk->offset + chunk->length;
+	struct cff_part events = *part;
+
+	if (part->data)
+		return events;
+	if (part->offset >= end)
+		events.offset = end;
+	events.size = (uint32_t)(end - events.offset) & ~3u;
+	events.data = image->data + events.offset;
+	return events;
+}
+
 static enum sonde_status refuse(struct cff_image *image, struct sonde_error *err,
 				enum cff_finding finding, enum sonde_status status, uint64_t offset,
 				const char *expected, const char *found)

@@ -67,6 +67,13 @@ uint32_t cff_chunk_part_count(const struct cff_image *image, const struct cff_ch
 struct cff_part cff_chunk_part(const struct cff_image *image, const struct cff_chunk *chunk,
 			       uint32_t number);
 
+/*
+ * An event buffer, also one that goes past its chunk: of that, the whole words that are there. Its
+ * `data` is never NULL.
+ */
+struct cff_part cff_chunk_events(const struct cff_image *image, const struct cff_chunk *chunk,
+				 const struct cff_part *part);
+
 /* A u32 of a chunk's header, by its CFF_CHUNK_* offset. */
 uint32_t cff_chunk_field(const struct cff_image *image, const struct cff_chunk *chunk,
 			 unsigned int field);

@@ -105,7 +105,8 @@ static enum sonde_status read_old(struct cff_json_maker *state, struct sonde_err
 	CFF_FIND(state->maker->findings, JSON_OLD, state->maker->path, state->json.offset,
 		 "an object\tan array");
 	sonde_buffer_put_text(&header, "{\"type\":\"file_header\",\"flags\":[],\"timebase\":");
-	while (status >= 0 && !(state->json.token == SONDE_JSON_OBJECT_END)) {
+	while (status >= 0 && state->json.token != SONDE_JSON_OBJECT_END &&
+	       state->json.token != SONDE_JSON_END) {
 		status = sonde_json_next(&state->json, err);
 		if (status < 0 || state->json.token != SONDE_JSON_KEY ||
 		    !cff_json_is(&state->json, "timebase"))

@@ -361,6 +361,15 @@ static void put_part(struct json_writer *writer, const struct cff_part *part, bo
 	flush_full(writer);
 }
 
+/* A part as far as JSON can have it: of events that go past their chunk, what is there. */
+static struct cff_part part_at(const struct json_writer *writer, const struct cff_chunk *chunk,
+			       uint32_t number)
+{
+	struct cff_part part = cff_chunk_part(writer->image, chunk, number);
+
+	return part.type == CFF_PART_EVENTS ? cff_chunk_events(writer->image, chunk, &part) : part;
+}
+
 static bool can_hold(const struct cff_part *part)
 {
 	return part->data && part_word(part->type);
@@ -374,7 +383,7 @@ static void count_layout(struct json_writer *writer, const struct cff_chunk *chu
 	uint64_t end = chunk->offset + chunk->length, odd = 0, padding = 0, gaps = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct cff_part part = cff_chunk_part(writer->image, chunk, i);
+		struct cff_part part = part_at(writer, chunk, i);
 		uint64_t at = part.offset + part.size;
 
 		if (part.offset < expected)
@@ -428,20 +437,22 @@ static void set_table(struct json_writer *writer, const struct cff_chunk *chunk)
 static void put_chunk(struct json_writer *writer, const struct cff_chunk *chunk, uint32_t type)
 {
 	uint32_t count = cff_chunk_part_count(writer->image, chunk), last = count;
-	uint64_t unknown = 0, outside = 0;
+	uint64_t unknown = 0, outside = 0, cut = 0;
 	bool is_first = true;
 
 	put_chunk_head(writer, chunk, type);
 	if (writer->style & CFF_JSON_EVENTS)
 		set_table(writer, chunk);
 	for (uint32_t i = 0; i < count; i++) {
-		struct cff_part part = cff_chunk_part(writer->image, chunk, i);
+		struct cff_part part = part_at(writer, chunk, i);
 
-		if (part.data && part.type == CFF_PART_EVENTS)
-			last = i;
+		if (part.type != CFF_PART_EVENTS)
+			continue;
+		last = i;
+		cut += !cff_chunk_part(writer->image, chunk, i).data;
 	}
 	for (uint32_t i = 0; i < count && writer->status >= 0; i++) {
-		struct cff_part part = cff_chunk_part(writer->image, chunk, i);
+		struct cff_part part = part_at(writer, chunk, i);
 
 		if (!can_hold(&part)) {
 			unknown += part.data != NULL;
@@ -457,6 +468,7 @@ static void put_chunk(struct json_writer *writer, const struct cff_chunk *chunk,
 	count_layout(writer, chunk);
 	lose(writer, "parts of unknown types", NO_PLACE, unknown);
 	lose(writer, "parts that go past their chunk", "they cannot be read", outside);
+	lose(writer, "ends of event buffers that go past their chunk", "they are not there", cut);
 }
 
 static void put_file_head(struct json_writer *writer)

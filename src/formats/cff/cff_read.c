@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "formats/cff/cff_cache.h"
 #include "formats/cff/cff_index.h"
 #include "formats/cff/cff_ours.h"
 
@@ -165,6 +166,32 @@ static enum sonde_status add_tracks(struct sonde_recording *recording, struct so
 	return status;
 }
 
+/* The pass over all events, or what the cache has of an earlier one. */
+static enum sonde_status scan_events(struct cff_recording *data, struct sonde_error *err)
+{
+	struct cff_cache cache = { .is_on = false };
+	enum cff_cached cached = CFF_CACHED_NOT;
+	enum sonde_status status = SONDE_OK;
+
+	if (data->uses_cache) {
+		cff_cache_begin(&cache, &data->image);
+		status = cff_cache_use(&cache, &data->scan, &cached, err);
+	}
+	sonde_mapped_file_read_ahead(&data->image.file, true);
+	data->is_cache_wrong = cached == CFF_CACHED_WRONG;
+	if (data->is_cache_wrong && status == SONDE_OK)
+		status = sonde_fail(err, SONDE_CORRUPT, SONDE_NO_OFFSET,
+				    "the entry of this file in the cache is wrong");
+	if (status < 0 || cached == CFF_CACHED_USED)
+		return status;
+	data->scan.keeps_actions = cache.is_on;
+	status = cff_scan_run(&data->scan, err);
+	if (status == SONDE_OK)
+		cff_cache_keep(&cache, &data->scan);
+	sonde_vec_release(&data->scan.actions);
+	return status;
+}
+
 enum sonde_status cff_recording_scan(struct cff_recording *data,
 				     struct sonde_definitions *definitions,
 				     struct sonde_diagnostics *findings, struct sonde_error *err)
@@ -185,10 +212,47 @@ enum sonde_status cff_recording_scan(struct cff_recording *data,
 	data->scan.origin_ns = data->header.origin_ns;
 	if (!data->scan.is_check && data->scan.ours)
 		status = cff_index_use(&data->scan, &is_indexed, err);
-	sonde_mapped_file_read_ahead(&data->image.file, true);
-	if (status < 0 || is_indexed)
+	if (status < 0)
 		return status;
-	return cff_scan_run(&data->scan, err);
+	if (!is_indexed)
+		return scan_events(data, err);
+	sonde_mapped_file_read_ahead(&data->image.file, true);
+	return SONDE_OK;
+}
+
+static enum sonde_status read_file(struct sonde_recording *recording, bool uses_cache,
+				   struct sonde_error *err)
+{
+	struct cff_recording *data = recording->data;
+	enum sonde_status status =
+		cff_image_open(&data->image, recording->path, recording->diagnostics, err);
+
+	data->uses_cache = uses_cache;
+	if (status == SONDE_OK)
+		status = cff_recording_scan(data, recording->definitions, recording->diagnostics,
+					    err);
+	return status == SONDE_OK ? add_tracks(recording, err) : status;
+}
+
+/* As if nothing had been read yet. */
+static enum sonde_status forget(struct sonde_recording *recording, struct sonde_error *err)
+{
+	struct sonde_definitions *definitions = sonde_definitions_new();
+	struct sonde_diagnostics *diagnostics = sonde_diagnostics_new();
+	struct cff_recording *data = recording->data;
+
+	if (!definitions || !diagnostics) {
+		sonde_definitions_free(definitions);
+		sonde_diagnostics_free(diagnostics);
+		return sonde_fail_nomem(err);
+	}
+	cff_recording_release(data);
+	*data = (struct cff_recording){ 0 };
+	sonde_definitions_free(recording->definitions);
+	sonde_diagnostics_free(recording->diagnostics);
+	recording->definitions = definitions;
+	recording->diagnostics = diagnostics;
+	return SONDE_OK;
 }
 
 enum sonde_status cff_open(struct sonde_recording *recording, struct sonde_error *err)
@@ -200,13 +264,11 @@ enum sonde_status cff_open(struct sonde_recording *recording, struct sonde_error
 		return sonde_fail_nomem(err);
 	recording->data = data;
 	recording->ops = &cff_recording_ops;
-	status = cff_image_open(&data->image, recording->path, recording->diagnostics, err);
-	if (status == SONDE_OK)
-		status = cff_recording_scan(data, recording->definitions, recording->diagnostics,
-					    err);
-	if (status == SONDE_OK)
-		status = add_tracks(recording, err);
-	return status;
+	status = read_file(recording, true, err);
+	if (status != SONDE_CORRUPT || !data->is_cache_wrong)
+		return status;
+	status = forget(recording, err);
+	return status == SONDE_OK ? read_file(recording, false, err) : status;
 }
 
 /* What the first bytes of a file say. */

@@ -11,11 +11,14 @@ struct cff_recording {
 	struct cff_image image; /* first: see cff_recording_image() */
 	struct cff_header header;
 	struct cff_scan scan;
+	bool uses_cache;     /* set before the scan: see cff_cache.h */
+	bool is_cache_wrong; /* the scan failed for it */
 };
 
 /*
  * Reads header and events of an image that is open; options of the scan (is_check, visitor) are
- * set before. Fills definitions but for tracks.
+ * set before. Fills definitions but for tracks. Where it fails with is_cache_wrong, all has to be done
+ * anew without the cache.
  */
 enum sonde_status cff_recording_scan(struct cff_recording *data,
 				     struct sonde_definitions *definitions,

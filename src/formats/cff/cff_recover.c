@@ -166,6 +166,21 @@ static bool is_index(const struct recovery *recovery, const struct cff_part *par
 	       part->size >= size && !memcmp(part->data, CFF_OURS_INDEX, size);
 }
 
+/* Where the header is lost a new one is made, and nothing of the old one is written. */
+static bool has_header(const struct recovery *recovery)
+{
+	return recovery->file.header.is_there && recovery->file.header.is_whole;
+}
+
+/* The type that a chunk has in the output: there may be more in that of a lost header. */
+static uint32_t written_type(const struct recovery *recovery, uint32_t number)
+{
+	const struct cff_image *image = &recovery->file.image;
+	uint32_t type = cff_chunk_field(image, &image->chunks.items[number], CFF_CHUNK_TYPE);
+
+	return type == CFF_CHUNK_FILE_HEADER && !has_header(recovery) ? CFF_CHUNK_EVENT_DATA : type;
+}
+
 /* Part `number` of a chunk goes into the output. */
 static bool is_kept(const struct recovery *recovery, uint32_t chunk, uint32_t number,
 		    const struct cff_part *part)
@@ -178,10 +193,12 @@ static bool is_kept(const struct recovery *recovery, uint32_t chunk, uint32_t nu
 		return false;
 	switch (part->type) {
 	case CFF_PART_FILE_HEADER:
+		return has_header(recovery);
 	case CFF_PART_STRINGS:
-	case CFF_PART_EVENTS:
 	case CFF_PART_STRING_RESOURCE:
 		return true;
+	case CFF_PART_EVENTS: /* not the one that is read */
+		return part->size % 4 == 0;
 	case CFF_PART_BINARY_RESOURCE:
 		return !(number == buffer->times_part && buffer->is_times_bad) &&
 		       !(recovery->is_changed && is_index(recovery, part));
@@ -215,7 +232,8 @@ static bool is_whole(const struct recovery *recovery, uint32_t number)
 		if (!part.data || !is_kept(recovery, number, i, &part))
 			return false;
 	}
-	return type == CFF_CHUNK_EVENT_DATA || type == CFF_CHUNK_FILE_HEADER;
+	return (type == CFF_CHUNK_EVENT_DATA || type == CFF_CHUNK_FILE_HEADER) &&
+	       type == written_type(recovery, number);
 }
 
 /* Head and list of parts of a chunk that is written anew; the lengths come later. */
@@ -336,7 +354,6 @@ static struct selection select_parts(const struct recovery *recovery, uint32_t n
 	const struct cff_image *image = &recovery->file.image;
 	const struct cff_chunk *chunk = &image->chunks.items[number];
 	const struct cff_buffer *buffer = &recovery->file.scan.buffers.items[number];
-	uint32_t type = cff_chunk_field(image, chunk, CFF_CHUNK_TYPE);
 	uint32_t parts = cff_chunk_part_count(image, chunk);
 	struct selection selection = { .strings = SONDE_NONE };
 	uint64_t size = 0;
@@ -350,7 +367,8 @@ static struct selection select_parts(const struct recovery *recovery, uint32_t n
 		if (part.type == CFF_PART_STRINGS)
 			selection.strings = i;
 	}
-	selection.adds_events = type == CFF_CHUNK_EVENT_DATA && buffer->part == SONDE_NONE;
+	selection.adds_events = written_type(recovery, number) == CFF_CHUNK_EVENT_DATA &&
+				buffer->part == SONDE_NONE;
 	selection.adds_strings = recovery->mendings.items[number].text_count &&
 				 selection.strings == SONDE_NONE;
 	return selection;
@@ -364,7 +382,7 @@ static enum sonde_status rewrite_chunk(struct recovery *recovery, uint32_t numbe
 	const struct cff_buffer *buffer = &recovery->file.scan.buffers.items[number];
 	struct selection selection = select_parts(recovery, number);
 	uint32_t parts = selection.kept + selection.adds_strings + selection.adds_events, done = 0;
-	uint32_t type = cff_chunk_field(image, chunk, CFF_CHUNK_TYPE);
+	uint32_t type = written_type(recovery, number);
 	uint32_t start = cff_chunk_field(image, chunk, CFF_CHUNK_START);
 	uint32_t end = cff_chunk_field(image, chunk, CFF_CHUNK_END);
 	struct sonde_buffer *out = &recovery->chunk;
@@ -431,7 +449,6 @@ static enum sonde_status write_file(struct recovery *recovery, struct sonde_reco
 				    struct sonde_error *err)
 {
 	const struct cff_image *image = &recovery->file.image;
-	bool has_header = recovery->file.header.is_there && recovery->file.header.is_whole;
 	bool has_head = image->size >= CFF_FILE_SIZE && sonde_load_u32le(image->data) == CFF_MAGIC;
 	uint8_t head[CFF_FILE_SIZE];
 	enum sonde_status status;
@@ -441,7 +458,7 @@ static enum sonde_status write_file(struct recovery *recovery, struct sonde_reco
 			  has_head ? sonde_load_u32le(image->data + CFF_FILE_WTF_VERSION) : 0);
 	sonde_store_u32le(head + CFF_FILE_VERSION, CFF_VERSION);
 	status = sonde_output_write(&recovery->out, head, sizeof(head), err);
-	if (status == SONDE_OK && !has_header) {
+	if (status == SONDE_OK && !has_header(recovery)) {
 		result->manifests_made = 1;
 		status = make_header(recovery, err);
 	}
@@ -451,7 +468,8 @@ static enum sonde_status write_file(struct recovery *recovery, struct sonde_reco
 		uint64_t written = recovery->out.written, copied;
 
 		bool is_good = type == CFF_CHUNK_EVENT_DATA ||
-			       (type == CFF_CHUNK_FILE_HEADER && has_header);
+			       (type == CFF_CHUNK_FILE_HEADER &&
+				(has_header(recovery) || select_parts(recovery, i).kept));
 
 		if (is_good && is_whole(recovery, i))
 			status = sonde_output_write(&recovery->out, image->data + chunk->offset,
@@ -486,7 +504,7 @@ static enum sonde_status open_file(struct recovery *recovery, const char *path,
 		.path = path,
 		.findings = diagnostics,
 	};
-	status = cff_resync(image, &recovery->dropped, err);
+	status = cff_choose_chunks(image, &recovery->dropped, err);
 	if (status == SONDE_OK && !image->chunks.count) {
 		sonde_fail(err, SONDE_CORRUPT, SONDE_NO_OFFSET,
 			   "there is no chunk in this file, so nothing can be recovered");

@@ -2,7 +2,7 @@
 /*
  * Chunks of a damaged file. A chunk is believed where its parts lie within it and something sane
  * follows; else the next place is searched for that looks like a chunk, and what is before it
- * belongs to the damaged one. Each byte is searched at most twice.
+ * belongs to the damaged one. No byte is searched more than a few times.
  */
 #include "formats/cff/cff_resync.h"
 
@@ -98,16 +98,27 @@ static bool is_plausible(const struct cff_image *image, uint64_t offset, uint64_
 	return parts > 0;
 }
 
-/* The next plausible chunk, or the end of the file. */
-static uint64_t search(const struct cff_image *image, uint64_t offset)
+/* The last search: from where, and what was the first place from there on. */
+struct found {
+	uint64_t from, place;
+};
+
+/* The next plausible chunk, or one that the end of the file cuts, or that end. */
+static uint64_t search(const struct cff_image *image, uint64_t offset, struct found *found)
 {
 	uint64_t ignored;
 
+	if (offset >= found->from && offset <= found->place)
+		return found->place;
+	found->from = offset;
+	found->place = image->size;
 	for (offset = cff_padded(offset); offset + CFF_CHUNK_SIZE <= image->size; offset += 4) {
-		if (is_plausible(image, offset, &ignored))
-			return offset;
+		if (!is_plausible(image, offset, &ignored) && !is_cut(image, offset))
+			continue;
+		found->place = offset;
+		break;
 	}
-	return image->size;
+	return found->place;
 }
 
 static void drop(struct cff_image *image, uint64_t from, uint64_t to, uint64_t *dropped)
@@ -133,33 +144,45 @@ static enum sonde_status add(struct cff_image *image, uint64_t offset, uint64_t 
 	return SONDE_OK;
 }
 
-/* A chunk whose length or whose successor is damaged; gives where to go on. */
+/*
+ * A chunk whose parts, length or successor is damaged; gives where to go on. What it says of its
+ * length is believed where the header of another chunk is there, and no whole one before it.
+ */
 static uint64_t measure_damaged(struct cff_image *image, uint64_t offset, uint64_t *length,
-				uint64_t *dropped)
+				uint64_t *dropped, struct found *searched)
 {
-	uint64_t first = offset + CFF_CHUNK_SIZE +
-			 (uint64_t)field(image, offset, CFF_CHUNK_PARTS) * CFF_PART_SIZE;
-	uint64_t found = search(image, first), parts_end;
+	uint64_t first = offset + CFF_CHUNK_SIZE, parts_end;
+	uint64_t list = (uint64_t)field(image, offset, CFF_CHUNK_PARTS) * CFF_PART_SIZE;
+	uint64_t next = offset + field(image, offset, CFF_CHUNK_LENGTH), found;
 
+	/* a list of parts that goes past the chunk may have others in it */
+	if (first + list <= next)
+		first += list;
+	found = search(image, first, searched);
 	if (!is_plausible(image, offset, &parts_end)) {
+		if (has_sane_length(image, offset) && next < found && is_sane(image, next))
+			found = next;
 		*length = found - offset;
 		return found;
 	}
-	*length = field(image, offset, CFF_CHUNK_LENGTH);
-	if (found < offset + *length) {
+	*length = next - offset;
+	if (found < next) {
 		if (parts_end <= found) {
 			*length = found - offset;
 			return found;
 		}
-		found = search(image, offset + *length);
+		found = search(image, next, searched);
 	}
-	drop(image, offset + *length, found, dropped);
+	if (is_sane(image, next))
+		return next;
+	drop(image, next, found, dropped);
 	return found;
 }
 
 enum sonde_status cff_resync(struct cff_image *image, uint64_t *dropped, struct sonde_error *err)
 {
 	uint64_t offset = CFF_FILE_SIZE, next, parts_end;
+	struct found found = { .from = UINT64_MAX };
 	enum sonde_status status = SONDE_OK;
 
 	*dropped = 0;
@@ -171,11 +194,11 @@ enum sonde_status cff_resync(struct cff_image *image, uint64_t *dropped, struct 
 			next = offset + length;
 			if (next != image->size && !has_sane_length(image, next) &&
 			    !is_cut(image, next))
-				next = measure_damaged(image, offset, &length, dropped);
+				next = measure_damaged(image, offset, &length, dropped, &found);
 		} else if (is_sane(image, offset)) {
-			next = measure_damaged(image, offset, &length, dropped);
+			next = measure_damaged(image, offset, &length, dropped, &found);
 		} else {
-			next = search(image, offset + 4);
+			next = search(image, offset + 4, &found);
 			drop(image, offset, next, dropped);
 			continue;
 		}

@@ -12,4 +12,8 @@
  */
 enum sonde_status cff_resync(struct cff_image *image, uint64_t *dropped, struct sonde_error *err);
 
+/* The same, or the chunks that a reader comes to, where those have more events: cff_choose.c. */
+enum sonde_status cff_choose_chunks(struct cff_image *image, uint64_t *dropped,
+				    struct sonde_error *err);
+
 #endif

@@ -104,9 +104,8 @@ static uint64_t part_place(const struct cff_scan *scan, uint32_t chunk, uint32_t
 static void take_events(struct cff_scan *scan, uint32_t chunk, uint32_t number,
 			const struct cff_part *part, struct cff_buffer *buffer)
 {
-	const struct cff_chunk *place = &scan->image->chunks.items[chunk];
-	uint64_t end = place->offset + place->length;
-	uint64_t there = part->offset < end ? end - part->offset : 0;
+	struct cff_part events =
+		cff_chunk_events(scan->image, &scan->image->chunks.items[chunk], part);
 
 	if (buffer->part != SONDE_NONE)
 		CFF_FIND(scan->findings, PART_SECOND, scan->image->path,
@@ -118,12 +117,10 @@ static void take_events(struct cff_scan *scan, uint32_t chunk, uint32_t number,
 			 part_place(scan, chunk, number),
 			 "chunk %" PRIu32 " part %" PRIu32 " to be a multiple of 4 bytes\t%" PRIu32,
 			 chunk, number, part->size);
-	if (there > part->size)
-		there = part->size;
 	buffer->part = number;
-	buffer->data = scan->image->data + (there ? part->offset : 0);
-	buffer->size = (uint32_t)there & ~3u;
-	buffer->is_faulty = there != part->size || part->size % 4;
+	buffer->data = events.data;
+	buffer->size = events.size & ~3u;
+	buffer->is_faulty = !part->data || part->size % 4;
 }
 
 static enum sonde_status take_part(struct cff_scan *scan, uint32_t chunk, uint32_t number,
@@ -193,6 +190,20 @@ enum sonde_status cff_scan_chunk_parts(struct cff_scan *scan, uint32_t number,
 	return status;
 }
 
+static enum sonde_status note_action(struct cff_scan *scan, enum cff_action_kind kind,
+				     uint32_t value, struct sonde_error *err)
+{
+	struct cff_action *action;
+
+	if (!scan->keeps_actions)
+		return SONDE_OK;
+	action = sonde_vec_push(&scan->actions);
+	if (!action)
+		return sonde_fail_nomem(err);
+	*action = (struct cff_action){ kind, scan->chunk, value };
+	return SONDE_OK;
+}
+
 /* Keeps what was entered since the last piece, so that pieces can start from it. */
 static bool keep_stack(struct cff_scan *scan, struct cff_stack *stack)
 {
@@ -230,8 +241,10 @@ static enum sonde_status open_piece(struct cff_scan *scan, struct run *run, cons
 	uint32_t offset = (uint32_t)(at - run->buffer->data);
 
 	if (!scan->zones.count) {
-		enum sonde_status status = cff_scan_add_zone(scan, err);
+		enum sonde_status status = note_action(scan, CFF_ACTION_ZONE, 0, err);
 
+		if (status == SONDE_OK)
+			status = cff_scan_add_zone(scan, err);
 		if (status < 0)
 			return status;
 	}
@@ -256,14 +269,17 @@ static enum sonde_status open_piece(struct cff_scan *scan, struct run *run, cons
 }
 
 /* The function of a name that an event has, or stands for. */
-static enum sonde_status add_function(struct cff_scan *scan, const char *name, size_t length,
+static enum sonde_status add_function(struct cff_scan *scan, enum cff_action_kind kind,
+				      uint32_t value, const char *name, size_t length,
 				      uint32_t *function, struct sonde_error *err)
 {
 	uint32_t before = sonde_definitions_function_count(scan->definitions);
 	enum sonde_status status = cff_scan_add_function(scan, name, length, function, err);
+	bool is_new = sonde_definitions_function_count(scan->definitions) != before;
 
-	if (sonde_definitions_function_count(scan->definitions) != before)
-		scan->has_unnamed = true;
+	scan->has_unnamed |= is_new;
+	if (status == SONDE_OK && (is_new || kind == CFF_ACTION_LEAVE))
+		status = note_action(scan, kind, value, err);
 	return status;
 }
 
@@ -284,7 +300,7 @@ static enum sonde_status named_function(struct cff_scan *scan, const struct cff_
 	status = cff_strings_get(&scan->strings, ordinal, &text, &length, err);
 	if (status < 0 || !length)
 		return status;
-	status = add_function(scan, text, length, function, err);
+	status = add_function(scan, CFF_ACTION_FUNCTION, ordinal, text, length, function, err);
 	if (status < 0)
 		return status;
 	return cff_named_keep(&scan->named, &scan->strings, ordinal, *function, err);
@@ -300,8 +316,8 @@ static enum sonde_status note_leave(struct cff_scan *scan, struct run *run, stru
 	run->leave_count++;
 	if (scan->leave_function != SONDE_NONE)
 		return SONDE_OK;
-	return add_function(scan, "wtf.scope#leave", strlen("wtf.scope#leave"),
-			    &scan->leave_function, err);
+	return add_function(scan, CFF_ACTION_LEAVE, 0, CFF_LEAVE_FUNCTION,
+			    strlen(CFF_LEAVE_FUNCTION), &scan->leave_function, err);
 }
 
 /* An event of the model. */
@@ -339,7 +355,9 @@ static enum sonde_status take_event(struct cff_scan *scan, struct run *run,
 		/* what the marker names is not there, and the event is none that has a type */
 		if (event.function == SONDE_NONE) {
 			scan->has_unnamed = true;
-			status = cff_scan_add_event_type(scan, plan->type, err);
+			status = note_action(scan, CFF_ACTION_EVENT_TYPE, plan->type->number, err);
+			if (status == SONDE_OK)
+				status = cff_scan_add_event_type(scan, plan->type, err);
 		}
 		if (status < 0)
 			return status;
@@ -360,13 +378,18 @@ static enum sonde_status take_structure(struct cff_scan *scan, struct run *run,
 					const struct cff_plan *plan, const uint8_t *at,
 					struct sonde_error *err)
 {
+	enum sonde_status status;
 	uint32_t id;
 
 	switch (plan->step) {
 	case CFF_STEP_DEFINE:
-		return cff_scan_define(scan, at, err);
 	case CFF_STEP_ZONE_CREATE:
-		return cff_scan_create_zone(scan, at, err);
+		status = note_action(scan, CFF_ACTION_STRUCTURE, (uint32_t)(at - run->buffer->data),
+				     err);
+		if (status < 0)
+			return status;
+		return plan->step == CFF_STEP_DEFINE ? cff_scan_define(scan, at, err) :
+						       cff_scan_create_zone(scan, at, err);
 	case CFF_STEP_ZONE_SET:
 		id = sonde_load_u16le(at + CFF_EVENT_SIZE);
 		scan->zone = cff_meanings_find(&scan->zone_ids, id, UINT32_MAX);
@@ -470,6 +493,7 @@ static enum sonde_status take_buffer(struct cff_scan *scan, struct run *run, con
 			scan->segment++;
 		}
 	}
+	scan->has_bad_events |= at < end;
 	*stop = at;
 	return SONDE_OK;
 }
@@ -547,6 +571,14 @@ static enum sonde_status make_passes(struct cff_scan *scan, struct sonde_error *
 	return SONDE_OK;
 }
 
+enum sonde_status cff_scan_finish(struct cff_scan *scan, struct sonde_error *err)
+{
+	cff_strings_release(&scan->strings);
+	for (size_t i = 0; i < scan->zones.count; i++)
+		sonde_vec_release(&scan->zones.items[i]->stack.frames);
+	return make_passes(scan, err);
+}
+
 enum sonde_status cff_scan_run(struct cff_scan *scan, struct sonde_error *err)
 {
 	enum sonde_status status = cff_scan_init(scan, err);
@@ -556,10 +588,5 @@ enum sonde_status cff_scan_run(struct cff_scan *scan, struct sonde_error *err)
 		if (status == SONDE_OK)
 			status = cff_scan_read_chunk(scan, (uint32_t)i, err);
 	}
-	if (status == SONDE_OK)
-		status = make_passes(scan, err);
-	cff_strings_release(&scan->strings);
-	for (size_t i = 0; i < scan->zones.count; i++)
-		sonde_vec_release(&scan->zones.items[i]->stack.frames);
-	return status;
+	return status == SONDE_OK ? cff_scan_finish(scan, err) : status;
 }

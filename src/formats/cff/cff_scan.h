@@ -56,6 +56,9 @@ static inline uint32_t cff_meanings_find(const struct cff_meanings *meanings, ui
 	return cff_meanings_find_many(meanings, value & ~CFF_MEANINGS_MANY, sequence);
 }
 
+/* The function of leaves without an open scope. */
+#define CFF_LEAVE_FUNCTION "wtf.scope#leave"
+
 /* What to do with an event of a type. */
 enum cff_step {
 	CFF_STEP_EVENT, /* hand it out */
@@ -152,6 +155,25 @@ struct cff_blob {
 	uint32_t chunk, part;
 };
 
+/*
+ * What the pass did besides counting events and keeping stacks. Done again in the same order, in
+ * the same chunks, it leads to the same definitions: cff_cache.h.
+ */
+enum cff_action_kind {
+	CFF_ACTION_STRUCTURE,  /* an event that defines a type or creates a zone; its offset */
+	CFF_ACTION_FUNCTION,   /* a function that an event names; the ordinal of its text */
+	CFF_ACTION_LEAVE,      /* a leave without a scope got its function */
+	CFF_ACTION_EVENT_TYPE, /* ... of a type that had none; the number of that */
+	CFF_ACTION_ZONE,       /* a zone for events before any */
+	CFF_ACTION_KINDS,
+};
+
+struct cff_action {
+	uint32_t kind; /* enum cff_action_kind */
+	uint32_t chunk;
+	uint32_t value;
+};
+
 struct cff_scan;
 
 /* Sees each event before it is carried out; a failure ends the pass. */
@@ -175,6 +197,7 @@ struct cff_scan {
 	struct cff_visitor *visitor;	       /* NULL: none */
 	bool is_check;			       /* also say what existing readers think nothing of */
 	bool is_indexed;		       /* found by an index, not by the pass */
+	bool keeps_actions;		       /* in `actions` */
 	bool is_ours;			       /* written by this library: see cff_ours.h */
 	uint64_t origin_ns;		       /* added to every time */
 	struct cff_ours *ours; /* what its definitions say of types; NULL: nothing */
@@ -193,7 +216,9 @@ struct cff_scan {
 	SONDE_VEC(struct cff_buffer) buffers; /* by chunk */
 	SONDE_VEC(struct cff_blob) blobs;
 	struct sonde_text_map functions; /* by name; texts of the image and of types */
-	bool has_unnamed; /* events of functions or event types that no definition told of */
+	bool has_unnamed;    /* events of functions or event types that no definition told of */
+	bool has_bad_events; /* the pass left a buffer before its end */
+	SONDE_VEC(struct cff_action) actions;
 	/* private */
 	uint32_t chunk;		    /* that is read */
 	struct cff_strings strings; /* of the chunk */
@@ -219,6 +244,9 @@ enum sonde_status cff_scan_add_buffer(struct cff_scan *scan, struct sonde_error 
 /* Reads the events of a chunk that has its place; with an index, only those of structure. */
 enum sonde_status cff_scan_read_chunk(struct cff_scan *scan, uint32_t number,
 				      struct sonde_error *err);
+
+/* What is left to do when all chunks were read. */
+enum sonde_status cff_scan_finish(struct cff_scan *scan, struct sonde_error *err);
 
 /* Carry out what an event of structure says: cff_define.c. */
 enum sonde_status cff_scan_init(struct cff_scan *scan, struct sonde_error *err);

@@ -331,14 +331,14 @@ static bool exception_matches(struct sonde_look *look, const struct sonde_query_
 static bool span_matches(const struct sonde_look *look, const struct sonde_query_node *test,
 			 const struct zts_record *record)
 {
-	const struct zts_trace_start *start;
+	const struct zts_identity *identity;
 	struct sonde_hex_id id = { .count = 16 };
 
-	if (record->trace == SONDE_NONE)
+	if (record->identity == SONDE_NONE)
 		return false;
-	start = &look->loaded.tree.traces.items[record->trace];
-	snprintf(id.digits, sizeof(id.digits), "%016" PRIx64, start->span);
-	return start->span && id_matches(test, &id);
+	identity = &look->loaded.tree.identities.items[record->identity];
+	snprintf(id.digits, sizeof(id.digits), "%016" PRIx64, identity->span);
+	return identity->has_span && id_matches(test, &id);
 }
 
 static bool well_known_matches(struct sonde_look *look, const struct sonde_query_node *test,

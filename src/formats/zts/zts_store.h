@@ -40,6 +40,7 @@ struct zts_part {
 struct zts_base {
 	char *path;
 	SONDE_VEC(struct zts_part *) parts; /* by number */
+	bool is_part;			    /* the path is that of its only part */
 };
 
 /*
@@ -49,7 +50,8 @@ struct zts_base {
 enum sonde_status zts_base_open(const char *path, struct sonde_diagnostics *diagnostics,
 				struct zts_base **base, struct sonde_error *err);
 void zts_base_free(struct zts_base *base);
-/* Takes what writers did since: new traces, new parts, parts gone or archived. */
+/* Takes what writers did since: new traces, new parts, parts gone or archived. A part whose files came or
+ * went is opened anew: pointers to it are gone. */
 enum sonde_status zts_base_refresh(struct zts_base *base, struct sonde_error *err);
 
 enum sonde_status zts_part_open(const char *path, struct sonde_diagnostics *diagnostics,

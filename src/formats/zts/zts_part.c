@@ -317,26 +317,42 @@ static enum sonde_status refresh_files(struct zts_part *part, struct sonde_error
 	return status < 0 ? status : zts_part_link_chunks(part, err);
 }
 
+/* A part whose metadata was made anew: new data or new files mean that it must be made again. */
+static enum sonde_status refresh_rebuilt(struct zts_part *part, const struct listing *listing,
+					 struct sonde_error *err)
+{
+	size_t size = part->chunks.file.size;
+	enum sonde_status status;
+
+	if (listing->hash != part->names_hash)
+		return SONDE_END;
+	status = zts_chunks_refresh(&part->chunks, err);
+	return status < 0 || part->chunks.file.size == size ? status : SONDE_END;
+}
+
 enum sonde_status zts_part_refresh(struct zts_part *part, struct sonde_error *err)
 {
 	size_t before = part->slots.list.count;
 	struct listing listing;
 	enum sonde_status status = list_files(part->path, &listing, err);
-	bool damaged = false;
-	size_t size = part->chunks.file.size;
+	bool damaged = false, same_names;
 
 	if (status < 0)
 		return status;
-	if (listing.hash != part->names_hash)
+	if (part->is_rebuilt)
+		return refresh_rebuilt(part, &listing, err);
+	if (!listing.has_qmeta || (!part->meta && listing.has_meta_index))
 		return SONDE_END;
-	if (part->is_rebuilt) {
-		status = zts_chunks_refresh(&part->chunks, err);
-		return status < 0 || part->chunks.file.size == size ? status : SONDE_END;
-	}
+	same_names = listing.hash == part->names_hash;
+	if (!same_names)
+		read_props(part, NULL);
+	part->names_hash = listing.hash;
 	status = read_slots(part, NULL, &damaged, err);
 	if (status < 0)
 		return status;
 	if (damaged)
 		return SONDE_END;
-	return part->slots.list.count == before ? SONDE_OK : refresh_files(part, err);
+	if (same_names && part->slots.list.count == before)
+		return SONDE_OK;
+	return refresh_files(part, err);
 }

@@ -21,6 +21,7 @@
 
 #define CHUNK_SIZE ((size_t)16 << 20)
 #define WRITE_OUT_SIZE ((size_t)1 << 20) /* so much is collected before it is written */
+#define FIRST_ID_LIMIT 65536		 /* of zts_index, which makes tables up to it at a time */
 #define CONTENT_KEPT ((size_t)1 << 20)	 /* memory kept from trace to trace */
 
 enum sonde_status zts_writer_fail(struct zts_writer *writer, const struct sonde_error *err)
@@ -78,7 +79,7 @@ struct zts_writer *zts_writer_new(const char *folder)
 	writer->index.ended = zts_writer_trace_ended;
 	writer->index.text = text_of;
 	writer->index.context = writer;
-	writer->index.id_limit = 1;
+	writer->index.id_limit = FIRST_ID_LIMIT;
 	return writer;
 }
 

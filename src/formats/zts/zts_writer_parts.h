@@ -163,6 +163,8 @@ enum sonde_status zts_wal_out_begin(struct zts_writer *writer, struct zts_wal_ou
 enum sonde_status zts_wal_out_entry(struct zts_writer *writer, struct zts_wal_out *wal,
 				    size_t start, uint32_t id, struct sonde_error *err);
 #define ZTS_WAL_NAME_SIZE 32
+/* The id in a name of this prefix; false for other names. */
+bool zts_wal_name_parse(const char *name, const char *prefix, uint32_t *first_id);
 void zts_wal_name(char name[ZTS_WAL_NAME_SIZE], const char *prefix, uint32_t first_id);
 
 /* zts_writer_texts.c: the entry of a new text is appended to the WAL. */

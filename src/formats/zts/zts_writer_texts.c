@@ -220,7 +220,8 @@ static bool put_entry(struct zts_writer *writer, uint32_t id)
 		zts_writer_fail(writer, &err);
 		return false;
 	}
-	writer->index.id_limit = id + 1;
+	if (id >= writer->index.id_limit)
+		writer->index.id_limit = 2 * id;
 	return true;
 }
 

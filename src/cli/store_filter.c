@@ -91,7 +91,7 @@ int cli_store_open(struct cli *cli, const char *path, struct zts_base **base)
 	if (!diagnostics)
 		return cli_fail_nomem(cli);
 	status = zts_base_open(path, diagnostics, base, &err);
-	if (status == SONDE_OK && (sonde_diagnostics_count(diagnostics, SONDE_SEVERITY_ERROR)))
+	if (status == SONDE_OK && (sonde_diagnostics_count(diagnostics, SONDE_ERROR)))
 		cli_warning(cli, "%s is damaged; 'sonde store check' tells how", path);
 	sonde_diagnostics_free(diagnostics);
 	if (status == SONDE_OK)

@@ -18,6 +18,8 @@ extern const struct cli_command cmd_merge;
 extern const struct cli_command cmd_store;
 extern const struct cli_command cmd_store_search;
 extern const struct cli_command cmd_store_get;
+extern const struct cli_command cmd_store_stats;
+extern const struct cli_command cmd_store_values;
 extern const struct cli_command cmd_completion;
 extern const struct cli_command cmd_help;
 

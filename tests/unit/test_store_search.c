@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "scratch.h"
+#include "search_fixture.h"
 #include "store/search.h"
-#include "store_fixture.h"
 
 #define PARTS 4
 #define TRACES 60
@@ -152,12 +152,12 @@ static void check_store(struct zts_base *base)
 		char expression[512];
 
 		snprintf(expression, sizeof(expression), "%s(%s %s %s) %s %s",
-			 fixture_random(&random, 2) ? "not " : "",
-			 conditions[fixture_random(&random, (uint32_t)count)],
-			 joints[fixture_random(&random, 4)],
-			 conditions[fixture_random(&random, (uint32_t)count)],
-			 joints[fixture_random(&random, 4)],
-			 conditions[fixture_random(&random, (uint32_t)count)]);
+			 search_random(&random, 2) ? "not " : "",
+			 conditions[search_random(&random, (uint32_t)count)],
+			 joints[search_random(&random, 4)],
+			 conditions[search_random(&random, (uint32_t)count)],
+			 joints[search_random(&random, 4)],
+			 conditions[search_random(&random, (uint32_t)count)]);
 		compare_with_looking(base, expression, i % 2);
 	}
 }
@@ -314,14 +314,14 @@ static void test_cursor_survives_new_traces(void **state)
 	char folder[200];
 
 	(void)state;
-	fixture_make_store(scratch_path("growing"), 1, 30, 11);
+	search_make_store(scratch_path("growing"), 1, 30, 11);
 	base = open_store(scratch_path("growing"));
 	search(base, &request, &first);
 	snprintf(cursor, sizeof(cursor), "%.*s", (int)first.cursor.size, first.cursor.data);
 	request.cursor = cursor;
 	search(base, &request, &before);
 	snprintf(folder, sizeof(folder), "%s/000000", scratch_path("growing"));
-	fixture_add_traces(folder, 10, 3);
+	search_add_traces(folder, 10, 3);
 	assert_int_equal(zts_base_refresh(base, NULL), SONDE_OK);
 	search(base, &request, &after);
 	assert_int_equal(after.hits.count, 5);
@@ -405,7 +405,7 @@ static int setup(void **state)
 	int failed = make_scratch(state);
 
 	if (!failed)
-		fixture_make_store(scratch_path("store"), PARTS, TRACES, 1);
+		search_make_store(scratch_path("store"), PARTS, TRACES, 1);
 	return failed;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A store of random traces: strings, numbers, doubles, arrays, exceptions with causes, traces in traces. */
-#include "store_fixture.h"
+#include "search_fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include "base/cbor.h"
 #include "formats/zts/zts_writer.h"
 
-uint32_t fixture_random(uint64_t *state, uint32_t limit)
+uint32_t search_random(uint64_t *state, uint32_t limit)
 {
 	*state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 	return (uint32_t)((*state >> 33) % limit);
@@ -28,7 +28,7 @@ struct maker {
 
 static uint32_t pick(struct maker *maker, uint32_t limit)
 {
-	return fixture_random(&maker->random, limit);
+	return search_random(&maker->random, limit);
 }
 
 static uint32_t text(struct maker *maker, enum zts_text_kind kind, const char *bytes)
@@ -171,7 +171,7 @@ static void make_traces(struct maker *maker, unsigned int traces)
 	}
 }
 
-void fixture_add_traces(const char *folder, unsigned int traces, uint64_t seed)
+void search_add_traces(const char *folder, unsigned int traces, uint64_t seed)
 {
 	struct maker maker = { .random = seed, .now_ns = UINT64_C(1700000000000000000) + seed };
 	struct sonde_error err = { 0 };
@@ -181,7 +181,7 @@ void fixture_add_traces(const char *folder, unsigned int traces, uint64_t seed)
 	assert_int_equal(zts_writer_close(maker.writer, &err), SONDE_OK);
 }
 
-void fixture_make_store(const char *base, unsigned int parts, unsigned int traces, uint64_t seed)
+void search_make_store(const char *base, unsigned int parts, unsigned int traces, uint64_t seed)
 {
 	struct maker maker = { .random = seed, .now_ns = UINT64_C(1600000000000000000) };
 	struct zts_writer_options options = { .codec = SONDE_CODEC_LZ4 };

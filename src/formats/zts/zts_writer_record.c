@@ -138,13 +138,14 @@ static void add_slot(struct zts_writer *writer, const struct zts_slot *slot,
 			      &writer->trace_meta_id);
 }
 
-/* How long it took is known at its end; the slots of all its chunks say it. */
-static void set_chunk_times(struct zts_writer *writer, uint64_t start_ns, uint64_t duration_ns)
+/* What is known at the end of a chunked trace: slots of its chunks and of traces within it say it. */
+static void mark_chunked(struct zts_writer *writer, uint64_t start_ns, uint64_t duration_ns)
 {
 	for (size_t i = 0; i < writer->trace_slots.count; i++) {
 		struct zts_slot *slot = &writer->trace_slots.items[i];
 		uint8_t place = slot->flags & (ZTS_RECORD_FIRST | ZTS_RECORD_LAST);
 
+		slot->flags |= ZTS_RECORD_CHUNKED;
 		if (place != (ZTS_RECORD_FIRST | ZTS_RECORD_LAST))
 			zts_slot_set_times(slot, start_ns, duration_ns);
 	}
@@ -167,13 +168,11 @@ bool zts_writer_trace_ended(void *context, const struct zts_index_trace *trace)
 	set_slot(writer, open, &slot);
 	zts_slot_set_times(&slot, open->start_ns, duration_ns);
 	zts_slot_set_counts(&slot, trace);
-	if (writer->chunk_number && trace->is_inner)
-		slot.flags |= ZTS_RECORD_CHUNKED;
 	if (writer->chunk_number && !trace->is_inner) {
 		slot.flags = (uint8_t)((slot.flags & ~ZTS_RECORD_FIRST) | ZTS_RECORD_CHUNKED);
 		slot.data_offset = writer->data.size + writer->data.pending.size;
 		slot.start_offset = 0;
-		set_chunk_times(writer, open->start_ns, duration_ns);
+		mark_chunked(writer, open->start_ns, duration_ns);
 	}
 	zts_writer_mark_name(writer, open->type);
 	if (!trace->is_inner)

@@ -82,8 +82,7 @@ static const struct sonde_process *process_of(const struct zts_builder *builder)
 
 static void begin_track(struct zts_builder *builder, uint32_t track)
 {
-	const struct sonde_track *definition =
-		sonde_definitions_track(builder->definitions, track);
+	const struct sonde_track *definition = sonde_definitions_track(builder->definitions, track);
 
 	builder->track = track;
 	builder->index = 0;
@@ -106,9 +105,9 @@ static uint32_t intern_attribute(struct zts_builder *builder, const char *name)
 	const struct sonde_track *track =
 		sonde_definitions_track(builder->definitions, builder->track);
 	const char *value = !track ? NULL :
-				     sonde_definitions_find_attribute(
-					     builder->definitions, SONDE_OWNER_PROCESS,
-					     track->process, name);
+				     sonde_definitions_find_attribute(builder->definitions,
+								      SONDE_OWNER_PROCESS,
+								      track->process, name);
 	struct sonde_json_reader json;
 	uint32_t id = 0;
 
@@ -243,7 +242,8 @@ static enum sonde_status method_of(struct zts_builder *builder, uint32_t functio
 		return sonde_fail_nomem(err);
 	cached = &builder->methods.items[function];
 	if (cached->epoch != builder->epoch)
-		*cached = (struct zts_cached_id){ builder->epoch, intern_method(builder, function) };
+		*cached =
+			(struct zts_cached_id){ builder->epoch, intern_method(builder, function) };
 	*id = cached->id;
 	return SONDE_OK;
 }
@@ -262,8 +262,7 @@ static enum sonde_status is_wanted(struct zts_builder *builder, uint32_t functio
 		return sonde_fail_nomem(err);
 	if (!builder->matches.items[function]) {
 		name = sonde_definitions_function_label(builder->definitions, function, space);
-		builder->matches.items[function] =
-			fnmatch(builder->split_by, name, 0) == 0 ? 2 : 1;
+		builder->matches.items[function] = fnmatch(builder->split_by, name, 0) == 0 ? 2 : 1;
 	}
 	*is = builder->matches.items[function] == 2;
 	return SONDE_OK;
@@ -283,9 +282,8 @@ static enum sonde_status begin_trace(struct zts_builder *builder, const struct s
 {
 	struct zts_trace_head head = { 0 };
 	bool has_uuid = false;
-	enum sonde_status status =
-		builder->target.begin(builder->target.context, &builder->writer, &builder->epoch,
-				      err);
+	enum sonde_status status = builder->target.begin(builder->target.context, &builder->writer,
+							 &builder->epoch, err);
 
 	if (status < 0) {
 		builder->writer = NULL;
@@ -331,8 +329,8 @@ static void take_call(struct zts_builder *builder, const struct zts_call_detail 
 
 	head->span = values[1].value.u64;
 	head->parent = values[2].value.u64;
-	if (values[3].count && zts_uuid_parse((const char *)values[3].bytes, values[3].count,
-					      head->uuid))
+	if (values[3].count &&
+	    zts_uuid_parse((const char *)values[3].bytes, values[3].count, head->uuid))
 		head->begins_trace = true;
 	if (values[4].count)
 		head->type = zts_writer_text(builder->writer, ZTS_TEXT_STRING,
@@ -367,7 +365,8 @@ static enum sonde_status take_enter(struct zts_builder *builder, const struct so
 	struct zts_call_detail call = { 0 };
 	struct sonde_detail detail;
 	bool begins = false;
-	enum sonde_status status = zts_builder_take_detail(builder, batch, event, &detail, &call, err);
+	enum sonde_status status =
+		zts_builder_take_detail(builder, batch, event, &detail, &call, err);
 
 	if (status == SONDE_OK && (builder->split_by || !builder->records_open))
 		status = is_wanted(builder, event->function, &begins, err);
@@ -425,7 +424,8 @@ static enum sonde_status take_leave(struct zts_builder *builder, const struct so
 	uint32_t exception = 0, flags = 0;
 	bool is_ours, throws = event->kind == SONDE_EVENT_EXCEPTION;
 	uint64_t time;
-	enum sonde_status status = zts_builder_take_detail(builder, batch, event, &detail, &call, err);
+	enum sonde_status status =
+		zts_builder_take_detail(builder, batch, event, &detail, &call, err);
 
 	if (status < 0)
 		return status;

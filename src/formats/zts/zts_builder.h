@@ -17,8 +17,7 @@
 	X(ORPHANS, "returns", "their calls are not there")                                         \
 	X(OUTSIDE, "calls", "they are outside of the calls that are made traces of")               \
 	X(DETAILS, "details", "a trace store holds typed arguments, not registers or bytes")       \
-	X(SYNTHETIC, "marks of calls that a cut opened or closed",                                 \
-	  "a trace store has none")                                                                \
+	X(SYNTHETIC, "marks of calls that a cut opened or closed", "a trace store has none")       \
 	X(BACKWARDS, "times that go back", "in a trace each follows the one before")               \
 	X(PLACES, "source places of functions", "a trace store keeps names of methods only")       \
 	X(TRACKS, "names of tracks", "a trace store keeps traces, not the threads they ran on")
@@ -70,7 +69,8 @@ struct zts_builder {
 	struct sonde_sink base;
 	/* The owner sets these. */
 	struct zts_builder_target target;
-	const char *split_by; /* a shell pattern over names; NULL: every top-level call is a trace */
+	const char
+		*split_by; /* a shell pattern over names; NULL: every top-level call is a trace */
 	const char *service, *host, *env; /* NULL: of the process */
 	struct sonde_loss *loss;
 	/* What came of it. */

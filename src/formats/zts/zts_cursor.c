@@ -93,8 +93,8 @@ static enum sonde_status finish_events(struct reader *reader, const struct zts_p
 		uint64_t index = reader->first + i;
 
 		event->track = reader->track;
-		event->function = sonde_key_view_find(
-			functions, group | records[reader->records[i]].method);
+		event->function =
+			sonde_key_view_find(functions, group | records[reader->records[i]].method);
 		if (event->function == UINT32_MAX)
 			return fail_changed(reader, piece, err);
 		if (event->kind != SONDE_EVENT_RETURN && index < SONDE_NONE)
@@ -291,7 +291,7 @@ static enum sonde_status zts_cursor_detail(struct sonde_cursor *base, uint64_t n
 		.kind = SONDE_DETAIL_ARGUMENTS,
 		.function = SONDE_NONE,
 		.event_type = event->kind == SONDE_EVENT_CALL ? data->call_type :
-								 data->exception_type,
+								data->exception_type,
 		.event = number,
 		.time_ns = event->time_ns,
 		.bytes = (const uint8_t *)cursor->packed.data,

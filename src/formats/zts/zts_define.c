@@ -22,9 +22,9 @@ struct group {
 struct defining {
 	struct zts_scan *scan;
 	struct sonde_definitions *definitions;
-	struct sonde_arena texts;	     /* keys of the maps */
-	struct sonde_text_map group_names;   /* app, env and host -> group */
-	struct sonde_text_map functions;     /* group, name and raw name -> function */
+	struct sonde_arena texts;	   /* keys of the maps */
+	struct sonde_text_map group_names; /* app, env and host -> group */
+	struct sonde_text_map functions;   /* group, name and raw name -> function */
 	SONDE_VEC(struct group) groups;
 	SONDE_VEC(uint32_t) range_groups; /* of the range at hand: position in `groups` */
 	SONDE_VEC(uint32_t) piece_groups; /* of all pieces */
@@ -119,7 +119,8 @@ static enum sonde_status add_process(struct defining *defining, struct group *gr
 	if (status == SONDE_OK)
 		status = add_text_attribute(defining, group->process, ZTS_ATTRIBUTE_ENV, env, err);
 	if (status == SONDE_OK)
-		status = add_text_attribute(defining, group->process, ZTS_ATTRIBUTE_HOST, host, err);
+		status =
+			add_text_attribute(defining, group->process, ZTS_ATTRIBUTE_HOST, host, err);
 	return status;
 }
 
@@ -291,8 +292,8 @@ static enum sonde_status take_range(struct defining *defining, struct zts_range 
 		uint64_t method = range->methods.items[i];
 
 		status = define_method(defining, reading,
-				       defining->range_groups.items[method >> 32],
-				       (uint32_t)method, err);
+				       defining->range_groups.items[method >> 32], (uint32_t)method,
+				       err);
 	}
 	return status == SONDE_OK ? take_pieces(defining, range, err) : status;
 }

@@ -12,28 +12,21 @@ static void put_number(struct sonde_buffer *out, enum sonde_argument_type type, 
 }
 
 /* Where a byte of the joined content lies: the chunk, and the place in its content. */
-static bool find_place(const struct zts_part *part, uint32_t slot, const struct zts_loaded *loaded,
-		       uint32_t offset, uint64_t *data_offset, uint32_t *start_offset)
+static void find_place(const struct zts_loaded *loaded, uint32_t offset, uint64_t *data_offset,
+		       uint32_t *start_offset)
 {
-	uint64_t at = part->slots.list.items[slot].data_offset, left = offset;
+	size_t low = 0, high = loaded->joined.count;
 
-	for (uint32_t i = 0; i < loaded->chunks; i++) {
-		struct zts_chunk chunk;
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
 
-		if (zts_chunks_at(&part->chunks, at, &chunk, NULL) != SONDE_OK)
-			return false;
-		if (left < chunk.size) {
-			*data_offset = at;
-			*start_offset = (uint32_t)left;
-			return true;
-		}
-		left -= chunk.size;
-		if (!part->next_chunk || part->next_chunk[slot] == SONDE_NONE)
-			return false;
-		slot = part->next_chunk[slot];
-		at = part->slots.list.items[slot].data_offset;
+		if (loaded->joined.items[middle].content_offset <= offset)
+			low = middle;
+		else
+			high = middle;
 	}
-	return false;
+	*data_offset = loaded->joined.items[low].data_offset;
+	*start_offset = offset - (uint32_t)loaded->joined.items[low].content_offset;
 }
 
 static const struct zts_slot *find_inner(const struct zts_reading *reading, uint64_t data_offset,
@@ -65,16 +58,15 @@ static const struct zts_slot *find_slot(const struct zts_reading *reading, uint3
 
 	if (record == loaded->root)
 		return &reading->part->slots.list.items[slot];
-	if (loaded->tree.records.items[record].trace == SONDE_NONE ||
-	    !find_place(reading->part, slot, loaded, loaded->tree.records.items[record].offset,
-			&data_offset, &start_offset))
+	if (loaded->tree.records.items[record].trace == SONDE_NONE || !loaded->joined.count)
 		return NULL;
+	find_place(loaded, loaded->tree.records.items[record].offset, &data_offset, &start_offset);
 	return find_inner(reading, data_offset, start_offset);
 }
 
 static void put_uuid(struct sonde_buffer *out, const struct zts_slot *slot)
 {
-	char text[40];
+	char text[ZTS_UUID_SIZE];
 
 	if (!slot) {
 		sonde_arguments_put_text(out, "", 0);
@@ -86,14 +78,14 @@ static void put_uuid(struct sonde_buffer *out, const struct zts_slot *slot)
 
 /* In our stores a type is a text, in others a number of a registry elsewhere. */
 static void put_type(struct sonde_buffer *out, struct zts_part *part,
-		     const struct zts_trace_start *trace, struct sonde_buffer *scratch)
+		     const struct zts_identity *identity, struct sonde_buffer *scratch)
 {
 	sonde_buffer_clear(scratch);
-	if (trace && trace->has_type && trace->type) {
+	if (identity && identity->has_type && identity->type) {
 		if (part->has_names)
-			zts_texts_put_name(part->texts, trace->type, scratch);
+			zts_texts_put_name(part->texts, identity->type, scratch);
 		else
-			sonde_buffer_put_u64(scratch, trace->type);
+			sonde_buffer_put_u64(scratch, identity->type);
 	}
 	sonde_arguments_put_text(out, scratch->size ? scratch->data : "", scratch->size);
 }
@@ -114,8 +106,8 @@ enum sonde_status zts_detail_call(struct zts_recording *data, uint32_t part, uin
 {
 	struct zts_reading *reading = &data->parts[part];
 	const struct zts_record *of = &loaded->tree.records.items[record];
-	const struct zts_trace_start *trace =
-		of->trace == SONDE_NONE ? NULL : &loaded->tree.traces.items[of->trace];
+	const struct zts_identity *identity =
+		of->identity == SONDE_NONE ? NULL : &loaded->tree.identities.items[of->identity];
 	struct sonde_buffer json = { 0 }, scratch = { 0 };
 	struct sonde_json_writer writer;
 
@@ -124,10 +116,10 @@ enum sonde_status zts_detail_call(struct zts_recording *data, uint32_t part, uin
 	zts_json_put_attributes(reading->part->texts, &loaded->tree, record, reading->ns_key,
 				&writer, &scratch);
 	sonde_arguments_put_text(out, json.data, json.size);
-	put_number(out, SONDE_ARGUMENT_UINT64, trace ? trace->span : 0);
-	put_number(out, SONDE_ARGUMENT_UINT64, trace ? trace->parent : 0);
+	put_number(out, SONDE_ARGUMENT_UINT64, identity ? identity->span : 0);
+	put_number(out, SONDE_ARGUMENT_UINT64, identity ? identity->parent : 0);
 	put_uuid(out, find_slot(reading, slot, loaded, record));
-	put_type(out, reading->part, trace, &scratch);
+	put_type(out, reading->part, identity, &scratch);
 	put_number(out, SONDE_ARGUMENT_UINT32, of->flags);
 	put_number(out, SONDE_ARGUMENT_UINT64, of->calls);
 	pthread_mutex_unlock(&data->lock);

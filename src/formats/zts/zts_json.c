@@ -83,8 +83,7 @@ static void put_bytes(struct put *put, const struct sonde_cbor_item *item)
 	sonde_json_key(put->json, "bytes");
 	if (place) {
 		sonde_base64_encode(item->bytes, (size_t)item->value, place);
-		sonde_json_string_sized(put->json, place,
-					sonde_base64_length((size_t)item->value));
+		sonde_json_string_sized(put->json, place, sonde_base64_length((size_t)item->value));
 	} else {
 		put->json->out->failed = true;
 	}
@@ -454,8 +453,7 @@ void zts_uuid_format(const uint64_t uuid[2], char text[ZTS_UUID_SIZE])
 {
 	snprintf(text, ZTS_UUID_SIZE, "%08x-%04x-%04x-%04x-%012llx", (unsigned int)(uuid[0] >> 32),
 		 (unsigned int)(uuid[0] >> 16 & 0xffff), (unsigned int)(uuid[0] & 0xffff),
-		 (unsigned int)(uuid[1] >> 48),
-		 (unsigned long long)(uuid[1] & 0xffffffffffff));
+		 (unsigned int)(uuid[1] >> 48), (unsigned long long)(uuid[1] & 0xffffffffffff));
 }
 
 static int digit_of(char c)

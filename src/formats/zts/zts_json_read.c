@@ -44,8 +44,7 @@ static bool is_integer(const struct sonde_json_reader *json, bool *is_negative, 
 	*is_negative = *text == '-';
 	*value = 0;
 	for (text += *is_negative; *text; text++) {
-		if (*text < '0' || *text > '9' ||
-		    __builtin_mul_overflow(*value, 10, value) ||
+		if (*text < '0' || *text > '9' || __builtin_mul_overflow(*value, 10, value) ||
 		    __builtin_add_overflow(*value, (uint64_t)(*text - '0'), value))
 			return false;
 	}

@@ -79,6 +79,8 @@ enum sonde_status zts_recording_load(struct zts_recording *data, uint32_t part, 
 	status = zts_part_load(of, slot, loaded, err);
 	give_codec(data, loaded->codec);
 	loaded->codec = (struct sonde_codec_state){ 0 };
+	if (status == SONDE_CORRUPT && loaded->root != SONDE_NONE)
+		return SONDE_OK; /* what lies before a fault; opening has reported it */
 	if (status < 0)
 		sonde_error_set_file(err, of->chunks.path);
 	return status;
@@ -239,8 +241,9 @@ int zts_probe(const char *path)
 	if (sonde_folder_read(&folder, path, NULL) < 0)
 		return 0;
 	for (size_t i = 0; i < folder.count && !sure; i++) {
-		char *part =
-			is_part_name(folder.names[i]) ? sonde_path_join(path, folder.names[i]) : NULL;
+		char *part = is_part_name(folder.names[i]) ?
+				     sonde_path_join(path, folder.names[i]) :
+				     NULL;
 
 		if (part && has_data(part))
 			sure = 90;

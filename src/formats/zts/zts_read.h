@@ -50,9 +50,9 @@ struct zts_inner_slot {
 /* One part, and what of its texts is needed often. */
 struct zts_reading {
 	struct zts_part *part;
-	uint32_t ns_key;	    /* text id of ZTS_NS_ATTRIBUTE; 0: not there */
-	uint32_t service_key;	    /* of "service.name" */
-	struct sonde_key_map functions; /* method's text id -> function */
+	uint32_t ns_key;			/* text id of ZTS_NS_ATTRIBUTE; 0: not there */
+	uint32_t service_key;			/* of "service.name" */
+	struct sonde_key_map functions;		/* method's text id -> function */
 	SONDE_VEC(struct zts_inner_slot) inner; /* by place */
 };
 
@@ -66,10 +66,10 @@ struct zts_lane {
 struct zts_recording {
 	struct zts_base *base;
 	struct zts_reading *parts;
-	SONDE_VEC(struct zts_piece) pieces; /* by track, then time */
-	SONDE_VEC(struct zts_lane) lanes;   /* by track */
-	uint32_t call_type, exception_type; /* event types */
-	pthread_mutex_t lock;		    /* of texts and of codecs */
+	SONDE_VEC(struct zts_piece) pieces;	    /* by track, then time */
+	SONDE_VEC(struct zts_lane) lanes;	    /* by track */
+	uint32_t call_type, exception_type;	    /* event types */
+	pthread_mutex_t lock;			    /* of texts and of codecs */
 	SONDE_VEC(struct sonde_codec_state) codecs; /* not in use now: cursors share them */
 };
 

@@ -142,15 +142,17 @@ static enum sonde_status note_damage(struct worker *worker, uint32_t slot,
 	const struct zts_part *part = worker->reading->part;
 	struct zts_range *range = worker->range;
 
-	if (reason->status == SONDE_NOMEM)
-		return sonde_fail_nomem(err);
 	if (!range->findings)
 		range->findings = sonde_diagnostics_new();
 	if (!range->findings)
 		return sonde_fail_nomem(err);
-	zts_found(range->findings, SLOT_PLACE, part->chunks.path,
-		  part->slots.list.items[slot].data_offset,
-		  "the trace of slot %" PRIu32 "\t%s", slot, reason->message);
+	if (worker->loaded.root == SONDE_NONE)
+		zts_found(range->findings, SLOT_PLACE, part->chunks.path,
+			  part->slots.list.items[slot].data_offset,
+			  "the trace of slot %" PRIu32 "\t%s", slot, reason->message);
+	else
+		zts_found(range->findings, CBOR, part->chunks.path,
+			  part->slots.list.items[slot].data_offset, "a trace\t%s", reason->message);
 	return SONDE_OK;
 }
 
@@ -162,8 +164,15 @@ static enum sonde_status take_slot(struct worker *worker, uint32_t slot, struct 
 	uint32_t group;
 
 	status = zts_part_load(worker->reading->part, slot, &worker->loaded, &reason);
-	if (status < 0)
-		return note_damage(worker, slot, &reason, err);
+	if (status == SONDE_NOMEM)
+		return sonde_fail_nomem(err);
+	if (status < 0) {
+		bool is_usable = status == SONDE_CORRUPT && worker->loaded.root != SONDE_NONE;
+
+		status = note_damage(worker, slot, &reason, err);
+		if (status < 0 || !is_usable)
+			return status;
+	}
 	status = zts_strands_make(&worker->strands, &worker->loaded.tree, worker->loaded.root,
 				  worker->reading->ns_key, err);
 	if (status == SONDE_OK)

@@ -29,7 +29,7 @@ struct zts_strand_lane {
 /* Memory is reused. Zeroed is new. */
 struct zts_strands {
 	const struct zts_tree *tree;
-	uint32_t root, count; /* records of the trace */
+	uint32_t root, count;	    /* records of the trace */
 	SONDE_VEC(uint64_t) starts; /* ns since 1970, by record - root */
 	SONDE_VEC(uint64_t) stops;
 	SONDE_VEC(uint64_t) busy; /* end of the last child that nests */

@@ -244,7 +244,7 @@ static enum sonde_status read_stored(struct meta_check *check, bool *is_there,
 
 static enum sonde_status check_meta(struct meta_check *check, struct sonde_error *err)
 {
-	bool is_there;
+	bool is_there = false;
 	enum sonde_status status;
 
 	check->expected.has_names = check->part->has_names;

@@ -24,10 +24,10 @@ static bool heap_push(struct heap *heap, uint64_t key, uint32_t lane)
 	struct heap_item *items;
 	size_t at;
 
-	if (!sonde_vec_push(&heap->list))
+	if (!sonde_vec_reserve(&heap->list, 1))
 		return false;
 	items = heap->list.items;
-	at = heap->list.count - 1;
+	at = heap->list.count++;
 	while (at && items[(at - 1) / 2].key > key) {
 		items[at] = items[(at - 1) / 2];
 		at = (at - 1) / 2;

@@ -161,7 +161,7 @@ static enum sonde_status take_slot(struct worker *worker, uint32_t slot, struct 
 	const struct zts_slots *slots = &worker->reading->part->slots;
 	struct sonde_error reason = { 0 };
 	enum sonde_status status;
-	uint32_t group;
+	uint32_t group = 0;
 
 	status = zts_part_load(worker->reading->part, slot, &worker->loaded, &reason);
 	if (status == SONDE_NOMEM)

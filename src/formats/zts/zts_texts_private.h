@@ -29,7 +29,7 @@ struct texts_source {
 	bool replaced;	     /* by an FMI: kept only for what was borrowed */
 	/* What composed texts hold: id, kind, number of ids, the ids; see zts_texts_close.c. */
 	SONDE_VEC(uint32_t) composed;
-	size_t composed_parsed;
+	size_t composed_listed;	 /* of `places` */
 	bool composed_backwards; /* some text holds an id that is higher than its own */
 };
 
@@ -67,5 +67,16 @@ enum sonde_status texts_unpack(struct texts_source *source, struct sonde_error *
 /* The text of an entry, unescaped: where it lies, or in `scratch`. False: no memory. */
 bool texts_plain(const struct zts_wal_entry *entry, struct sonde_buffer *scratch, const char **text,
 		 size_t *size);
+
+/* Entries of a source that has them in which a pattern is (escaped as texts are; it may begin with the mark before a
+ * text), each once, with their text unescaped. False from `hit` ends it. */
+enum sonde_status texts_each_hit(struct zts_texts *texts, const struct texts_source *source,
+				 const uint8_t *pattern, size_t size,
+				 bool (*hit)(void *context, const struct zts_wal_entry *entry,
+					     const char *text, size_t text_size),
+				 void *context, struct sonde_error *err);
+
+/* How many steps in an FMI take as long as unpacking it. */
+uint64_t texts_step_budget(const struct texts_source *source);
 
 #endif

@@ -80,6 +80,14 @@ static const struct sonde_process *process_of(const struct zts_builder *builder)
 	return track ? sonde_definitions_process(builder->definitions, track->process) : NULL;
 }
 
+/* A track of a store: what a name like "shop lane 3" says is worked out anew. */
+static bool is_lane(const char *name)
+{
+	const char *lane = strstr(name, "lane ");
+
+	return lane && lane[5 + strspn(lane + 5, "0123456789")] == '\0';
+}
+
 static void begin_track(struct zts_builder *builder, uint32_t track)
 {
 	const struct sonde_track *definition = sonde_definitions_track(builder->definitions, track);
@@ -88,8 +96,7 @@ static void begin_track(struct zts_builder *builder, uint32_t track)
 	builder->index = 0;
 	find_offset(builder, process_of(builder));
 	if (definition && *string_of(builder, definition->name) &&
-	    !sonde_definitions_find_attribute(builder->definitions, SONDE_OWNER_RECORDING, 0,
-					      ZTS_ATTRIBUTE_GENERATION))
+	    !is_lane(string_of(builder, definition->name)))
 		builder->lost[ZTS_LOSS_TRACKS]++;
 }
 

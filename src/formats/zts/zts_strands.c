@@ -18,72 +18,80 @@ void zts_strands_release(struct zts_strands *strands)
 	sonde_vec_release(&strands->stack);
 }
 
-/* The residues that ticks cannot say, of a record that has attributes. */
-static enum sonde_status read_residue(const struct zts_tree *tree, uint32_t record, uint32_t ns_key,
-				      uint64_t *residue, struct sonde_error *err)
+/* The residues that ticks cannot say; false where a record has none. */
+static bool read_residues(const struct zts_tree *tree, uint32_t record, uint32_t ns_key,
+			  uint64_t *residues)
 {
 	struct zts_attribute_cursor cursor = { .tree = tree, .record = record };
 	struct sonde_cbor_item item;
-	enum sonde_status status;
 
-	*residue = 0;
+	*residues = 0;
 	if (!ns_key || tree->records.items[record].attributes == SONDE_NONE)
-		return SONDE_OK;
-	while ((status = zts_attribute_next(&cursor, err)) == SONDE_OK) {
-		if (cursor.key != ns_key)
+		return false;
+	while (zts_attribute_next(&cursor, NULL) == SONDE_OK) {
+		if (cursor.key_text || cursor.key != ns_key)
 			continue;
 		if (sonde_cbor_next(&cursor.value, &item, NULL) == SONDE_OK &&
 		    item.type == SONDE_CBOR_UINT)
-			*residue = item.value;
-		break;
+			*residues = item.value;
+		return true;
 	}
-	return status == SONDE_NOMEM ? status : SONDE_OK;
+	return false;
 }
 
-/* origin + (ticks - first) ticks, within what is sensible. */
+/* origin + (ticks - first) ticks, within what is sensible; ticks before the first one wrap around. */
 static uint64_t time_of(uint64_t origin_ns, uint64_t ticks, uint64_t first)
 {
-	uint64_t distance = ticks >= first ? ticks - first : first - ticks;
+	bool is_before = (int64_t)(ticks - first) < 0;
+	uint64_t distance = is_before ? first - ticks : ticks - first;
 
 	if (distance > MOST_TICKS)
 		distance = MOST_TICKS;
 	distance *= ZTS_TICK_NS;
-	if (ticks >= first)
+	if (!is_before)
 		return origin_ns + distance;
 	return origin_ns > distance ? origin_ns - distance : 0;
 }
 
-static uint64_t origin_of(const struct zts_tree *tree, uint32_t root)
+/* When a record that begins a trace began, by its own clock. */
+static uint64_t clock_of(const struct zts_tree *tree, uint32_t record, uint64_t residues)
 {
-	uint32_t trace = tree->records.items[root].trace;
+	uint32_t trace = tree->records.items[record].trace;
 	uint64_t ms = trace == SONDE_NONE ? 0 : tree->traces.items[trace].timestamp_ms;
 
-	return ms > LATEST_NS / NS_IN_MS ? LATEST_NS : ms * NS_IN_MS;
+	if (ms > LATEST_NS / NS_IN_MS)
+		return LATEST_NS;
+	return ms * NS_IN_MS + (residues >> 16) % NS_IN_MS;
 }
 
-static enum sonde_status compute_times(struct zts_strands *strands, uint32_t ns_key,
-				       struct sonde_error *err)
+/* As zts_loaded_times() has it: residues count from the outermost record, also in an inner trace. */
+static void compute_times(struct zts_strands *strands, uint32_t ns_key)
 {
-	const struct zts_record *records = &strands->tree->records.items[strands->root];
-	uint64_t origin = origin_of(strands->tree, strands->root), residue;
+	const struct zts_tree *tree = strands->tree;
+	const struct zts_record *records = tree->records.items;
+	uint32_t first = strands->root;
+	uint64_t origin, residues, first_tick;
+	bool has_ns = read_residues(tree, first, ns_key, &residues);
 
+	while (has_ns && records[first].parent != SONDE_NONE)
+		first = records[first].parent;
+	read_residues(tree, first, ns_key, &residues);
+	origin = clock_of(tree, first, residues);
+	first_tick = records[first].start;
 	for (uint32_t i = 0; i < strands->count; i++) {
-		enum sonde_status status =
-			read_residue(strands->tree, strands->root + i, ns_key, &residue, err);
+		const struct zts_record *record = &records[strands->root + i];
 		uint64_t start, stop;
 
-		if (status < 0)
-			return status;
-		if (!i)
-			origin += (residue >> 16) % NS_IN_MS;
-		start = time_of(origin, records[i].start, records[0].start);
-		if (i)
-			start += (residue >> 16) % ZTS_TICK_NS;
-		stop = time_of(origin, records[i].stop, records[0].start) + residue % ZTS_TICK_NS;
+		has_ns = read_residues(tree, strands->root + i, ns_key, &residues);
+		if (!i || (has_ns && record->trace != SONDE_NONE))
+			start = clock_of(tree, strands->root + i, residues);
+		else
+			start = time_of(origin, record->start, first_tick) +
+				(residues >> 16) % ZTS_TICK_NS;
+		stop = time_of(origin, record->stop, first_tick) + residues % ZTS_TICK_NS;
 		strands->starts.items[i] = start;
 		strands->stops.items[i] = stop > start ? stop : start;
 	}
-	return SONDE_OK;
 }
 
 /* A new strand on the first lane that is free by then; false where there is none. */
@@ -210,7 +218,6 @@ enum sonde_status zts_strands_make(struct zts_strands *strands, const struct zts
 				   uint32_t root, uint32_t ns_key, struct sonde_error *err)
 {
 	struct walk walk = { .strands = strands };
-	enum sonde_status status;
 
 	strands->tree = tree;
 	strands->root = root;
@@ -218,9 +225,7 @@ enum sonde_status zts_strands_make(struct zts_strands *strands, const struct zts
 	strands->lane_count = 0;
 	if (!reserve(strands, strands->count))
 		return sonde_fail_nomem(err);
-	status = compute_times(strands, ns_key, err);
-	if (status < 0)
-		return status;
+	compute_times(strands, ns_key);
 	strands->busy.items[0] = 0;
 	for (uint32_t i = 0; i < strands->count; i++)
 		place(strands, i);

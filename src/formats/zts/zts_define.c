@@ -403,6 +403,13 @@ enum sonde_status zts_define(struct zts_scan *scan, struct sonde_error *err)
 
 	for (size_t i = 0; i < scan->ranges.count && status == SONDE_OK; i++)
 		status = take_range(&defining, &scan->ranges.items[i], err);
+	if (status == SONDE_OK && !defining.groups.count) {
+		static const struct zts_group_key none;
+		uint32_t group;
+
+		/* a recording has a process, if only an empty one */
+		status = define_group(&defining, NULL, &none, &group, err);
+	}
 	if (status == SONDE_OK)
 		status = zts_lay_out(data, defining.piece_groups.items, err);
 	for (size_t i = 0; i < data->lanes.count && status == SONDE_OK; i++)

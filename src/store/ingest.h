@@ -11,7 +11,8 @@ struct sonde_ingest_result {
 	uint64_t traces;   /* trees put into the store */
 	uint64_t records;  /* spans, calls */
 	uint64_t rejected; /* spans that cannot be: without id, without time */
-	char reason[160];  /* of the first one rejected */
+	uint64_t mended;   /* kept, but not as sent: bad UTF-8, an end before the start */
+	char reason[160];  /* of the first one rejected; where none was, of the first one mended */
 };
 
 /*

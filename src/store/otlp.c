@@ -334,19 +334,27 @@ static enum sonde_status link_children(struct otlp_request *request,
 	return SONDE_OK;
 }
 
-/* With all that is in arrays and maps, which nest no deeper than the decoders let them. */
-static uint32_t count_nested(const struct otlp_request *request, uint32_t first)
+/* What writing a text costs beside the value that it belongs to. */
+static uint64_t text_weight(const struct otlp_text *text)
 {
-	uint32_t count = 0;
+	return text->size / 64;
+}
+
+/* All that is in a list, also in its arrays and maps, which nest as deep as the decoders let them. */
+static uint64_t list_weight(const struct otlp_request *request, uint32_t first)
+{
+	uint64_t weight = 0;
 
 	for (uint32_t at = first; at != SONDE_NONE; at = request->values.items[at].next) {
 		const struct otlp_value *value = &request->values.items[at];
 
-		count++;
+		weight += 1 + text_weight(&value->key);
 		if (value->kind == OTLP_ARRAY || value->kind == OTLP_MAP)
-			count += count_nested(request, value->first);
+			weight += list_weight(request, value->first);
+		else if (value->kind == OTLP_STRING || value->kind == OTLP_BYTES)
+			weight += text_weight(&value->text);
 	}
-	return count;
+	return weight;
 }
 
 /* What is written many times must not make much out of a small request. */
@@ -354,26 +362,32 @@ static enum sonde_status check_repeated(struct otlp_request *request, struct son
 {
 	uint64_t repeated = 0;
 
-	for (size_t i = 0; i < request->resources.count; i++)
-		request->resources.items[i].values =
-			count_nested(request, request->resources.items[i].attributes.first);
-	for (size_t i = 0; i < request->scopes.count; i++)
-		request->scopes.items[i].values =
-			count_nested(request, request->scopes.items[i].attributes.first);
+	for (size_t i = 0; i < request->resources.count; i++) {
+		struct otlp_resource *resource = &request->resources.items[i];
+
+		resource->weight = list_weight(request, resource->attributes.first) +
+				   text_weight(&resource->schema_url);
+	}
+	for (size_t i = 0; i < request->scopes.count; i++) {
+		struct otlp_scope *scope = &request->scopes.items[i];
+
+		scope->weight = list_weight(request, scope->attributes.first) +
+				text_weight(&scope->name) + text_weight(&scope->version) +
+				text_weight(&scope->schema_url);
+	}
 	for (size_t i = 0; i < request->spans.count; i++) {
 		const struct otlp_span *span = &request->spans.items[i];
 		const struct otlp_scope *scope = &request->scopes.items[span->scope];
 
-		repeated += scope->values;
+		repeated += scope->weight;
 		if (span->parent == SONDE_NONE)
-			repeated += request->resources.items[scope->resource].values;
+			repeated += request->resources.items[scope->resource].weight;
 	}
 	if (repeated <= OTLP_MOST_REPEATED)
 		return SONDE_OK;
 	return sonde_fail(err, SONDE_LIMIT, SONDE_NO_OFFSET,
-			  "attributes of resources and scopes stand for %llu values in the spans "
-			  "of this request, more than %llu; send smaller batches",
-			  (unsigned long long)repeated, (unsigned long long)OTLP_MOST_REPEATED);
+			  "attributes of resources and scopes stand for too many values in the "
+			  "spans of this request; send smaller batches");
 }
 
 enum sonde_status otlp_link(struct otlp_request *request, struct sonde_error *err)

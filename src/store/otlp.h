@@ -17,7 +17,8 @@
 #define OTLP_MOST_SPANS ((size_t)1 << 18)
 #define OTLP_MOST_NOTES ((size_t)1 << 19)  /* events and links together */
 #define OTLP_MOST_GROUPS ((size_t)1 << 18) /* resources and scopes, each */
-/* Values of resources are repeated in every tree, those of scopes in every span: so many in all. */
+/* Values of resources are repeated in every tree, those of scopes in every span: so many in all, where
+ * 64 bytes of text count like a value. */
 #define OTLP_MOST_REPEATED ((uint64_t)1 << 22)
 #define OTLP_LONGEST_TEXT ((size_t)1 << 20) /* so that it fits into a file of texts, escaped */
 
@@ -71,7 +72,7 @@ struct otlp_resource {
 	struct otlp_list attributes;
 	struct otlp_text schema_url;
 	uint32_t dropped;
-	uint32_t values; /* in its attributes, by otlp_link() */
+	uint64_t weight; /* what repeating it costs, by otlp_link() */
 };
 
 struct otlp_scope {
@@ -79,7 +80,7 @@ struct otlp_scope {
 	struct otlp_text name, version, schema_url;
 	struct otlp_list attributes;
 	uint32_t dropped;
-	uint32_t values; /* in its attributes, by otlp_link() */
+	uint64_t weight; /* what repeating it costs, by otlp_link() */
 };
 
 struct otlp_span {

@@ -15,6 +15,7 @@ extern const struct cli_command cmd_recover;
 extern const struct cli_command cmd_convert;
 extern const struct cli_command cmd_cut;
 extern const struct cli_command cmd_merge;
+extern const struct cli_command cmd_store;
 extern const struct cli_command cmd_completion;
 extern const struct cli_command cmd_help;
 

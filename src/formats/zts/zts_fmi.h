@@ -19,6 +19,9 @@ uint32_t zts_fmi_first_id(const struct zts_fmi *fmi);
 uint32_t zts_fmi_words(const struct zts_fmi *fmi);
 size_t zts_fmi_text_size(const struct zts_fmi *fmi);
 
+/* Whether the checksum of header and descriptors fits; a file where it does not may still be read. */
+bool zts_fmi_header_is_whole(const struct zts_fmi *fmi);
+
 /* Appends the (escaped) text of one id. SONDE_END where it is not in here. */
 enum sonde_status zts_fmi_text(const struct zts_fmi *fmi, uint32_t id, struct sonde_buffer *out,
 			       struct sonde_error *err);
@@ -31,12 +34,23 @@ enum sonde_status zts_fmi_find(const struct zts_fmi *fmi, const uint8_t *pattern
 			       bool (*found)(void *context, uint32_t id), void *context,
 			       struct sonde_error *err);
 
+/*
+ * The same with the first byte of the text (its kind), and for at most so many steps, each of about 100
+ * ns: SONDE_LIMIT beyond them, when unpacking all of it is faster. A pattern that begins inside the digits
+ * of an id is in no text: not found.
+ */
+enum sonde_status zts_fmi_find_within(const struct zts_fmi *fmi, const uint8_t *pattern,
+				      size_t size, uint64_t steps,
+				      bool (*found)(void *context, uint32_t id, uint8_t first),
+				      void *context, struct sonde_error *err);
+
 /* How often it occurs, without finding where. */
 uint64_t zts_fmi_count(const struct zts_fmi *fmi, const uint8_t *pattern, size_t size);
 
 /*
  * For each occurrence of `pattern` the bytes before it, back to (not including) the first byte equal to
- * `stop`, in their order: the slot of `05 id 07` in the metadata index with stop 07.
+ * `stop`, in their order: the slot of `05 id 07` in the metadata index with stop 07. Runs of
+ * more than 64 bytes are passed over.
  */
 enum sonde_status zts_fmi_before(const struct zts_fmi *fmi, const uint8_t *pattern, size_t size,
 				 uint8_t stop,

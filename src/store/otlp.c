@@ -426,12 +426,37 @@ enum sonde_status otlp_link(struct otlp_request *request, struct sonde_error *er
 typedef enum sonde_status otlp_reader(struct otlp_request *request, const void *body, size_t size,
 				      struct sonde_error *err);
 
+/* All trees; where a part is full the rest goes into the next one. */
+static enum sonde_status put_trees(const struct otlp_request *request, struct sonde_store *store,
+				   struct sonde_ingest_result *result, uint64_t *ticket,
+				   struct sonde_error *err)
+{
+	struct zts_writer *writer;
+	enum sonde_status status;
+	size_t next_root = 0, before;
+	unsigned int stuck = 0;
+
+	do {
+		before = next_root;
+		status = sonde_store_begin(store, &writer, err);
+		if (status < 0)
+			return status;
+		status = otlp_write(request, writer, &next_root, result, err);
+		sonde_store_end(store, ticket);
+		stuck = next_root > before ? 0 : stuck + 1;
+		/* a tree that does not fit into a new part either is not tried again */
+	} while (status == SONDE_LIMIT && stuck < 2);
+	if (status == SONDE_LIMIT)
+		return sonde_fail(err, SONDE_IO, SONDE_NO_OFFSET,
+				  "a trace does not even fit into a new part of the store");
+	return status;
+}
+
 static enum sonde_status ingest(otlp_reader *read_body, struct sonde_store *store, const void *body,
 				size_t size, struct sonde_ingest_result *result, uint64_t *ticket,
 				struct sonde_error *err)
 {
 	struct otlp_request request = { 0 };
-	struct zts_writer *writer;
 	enum sonde_status status;
 
 	*result = (struct sonde_ingest_result){ 0 };
@@ -442,13 +467,8 @@ static enum sonde_status ingest(otlp_reader *read_body, struct sonde_store *stor
 	result->rejected = request.rejected;
 	result->mended = request.mended;
 	memcpy(result->reason, request.reason, sizeof(result->reason));
-	if (status >= 0 && request.roots.count) {
-		status = sonde_store_begin(store, &writer, err);
-		if (status >= 0) {
-			status = otlp_write(&request, writer, result, err);
-			sonde_store_end(store, ticket);
-		}
-	}
+	if (status >= 0 && request.roots.count)
+		status = put_trees(&request, store, result, ticket, err);
 	otlp_request_release(&request);
 	return status;
 }

@@ -124,9 +124,13 @@ enum sonde_status otlp_read_json(struct otlp_request *request, const void *body,
 /* Makes trees of the spans: every span is in exactly one. */
 enum sonde_status otlp_link(struct otlp_request *request, struct sonde_error *err);
 
-/* Writes all trees. The writer keeps those before a failure. */
+/*
+ * Writes the trees from roots.items[*next_root] on, and counts that on: the writer keeps those before a
+ * failure. SONDE_LIMIT: the part is full, the rest goes into the next.
+ */
 enum sonde_status otlp_write(const struct otlp_request *request, struct zts_writer *writer,
-			     struct sonde_ingest_result *result, struct sonde_error *err);
+			     size_t *next_root, struct sonde_ingest_result *result,
+			     struct sonde_error *err);
 
 /* For the decoders. */
 

@@ -3,13 +3,12 @@
  * Trees of spans into a store: which names, attributes and exceptions a record gets for a span. What
  * OTLP has and ZTS has no place for becomes attributes with reserved names, listed here.
  */
-#include <math.h>
 #include <stdio.h>
 
-#include "base/base64.h"
 #include "base/cbor.h"
 #include "base/map.h"
 #include "store/otlp.h"
+#include "store/value.h"
 
 /* Attributes that we make. A span's own attribute of such a name gets USER_PREFIX before it. */
 #define RESERVED_LIST(X)                                                                           \
@@ -112,58 +111,14 @@ static uint32_t intern_key(struct writing *writing, struct otlp_text key)
 
 /* --- values --- */
 
-static void put_string_id(struct sonde_buffer *cbor, uint32_t id)
-{
-	sonde_cbor_put_head(cbor, SONDE_CBOR_TAG, ZTS_TAG_STRING);
-	sonde_cbor_put_head(cbor, SONDE_CBOR_UINT, id);
-}
-
 static void put_string(struct writing *writing, struct sonde_buffer *cbor, struct otlp_text text)
 {
-	put_string_id(cbor, intern(writing, text));
+	sonde_value_put_id(cbor, intern(writing, text));
 }
 
 static void put_key(struct writing *writing, struct sonde_buffer *cbor, const char *key)
 {
-	put_string_id(cbor, intern_literal(writing, key));
-}
-
-/* The shortest of the texts that read back as the same number. */
-static void put_double(struct writing *writing, struct sonde_buffer *cbor, double number)
-{
-	char text[40];
-
-	if (isnan(number)) {
-		snprintf(text, sizeof(text), "NaN");
-	} else if (isinf(number)) {
-		snprintf(text, sizeof(text), number < 0 ? "-Infinity" : "Infinity");
-	} else {
-		for (int digits = 15; digits <= 17; digits++) {
-			snprintf(text, sizeof(text), "%.*g", digits, number);
-			if (strtod(text, NULL) == number)
-				break;
-		}
-	}
-	sonde_cbor_put_head(cbor, SONDE_CBOR_MAP, 1);
-	put_key(writing, cbor, "double");
-	put_key(writing, cbor, text);
-}
-
-static void put_bytes(struct writing *writing, struct sonde_buffer *cbor, struct otlp_text bytes)
-{
-	size_t length = sonde_base64_length(bytes.size);
-	char *place;
-
-	sonde_cbor_put_head(cbor, SONDE_CBOR_MAP, 1);
-	put_key(writing, cbor, "bytes");
-	sonde_buffer_clear(&writing->text);
-	place = sonde_buffer_reserve(&writing->text, length + 1);
-	if (!place) {
-		cbor->failed = true;
-		return;
-	}
-	sonde_base64_encode(bytes.data, bytes.size, place);
-	put_string(writing, cbor, (struct otlp_text){ place, length });
+	sonde_value_put_id(cbor, intern_literal(writing, key));
 }
 
 static uint64_t count_values(const struct otlp_request *request, uint32_t first)
@@ -210,14 +165,15 @@ static void put_value(struct writing *writing, struct sonde_buffer *cbor,
 		sonde_cbor_put_int(cbor, value->number);
 		break;
 	case OTLP_DOUBLE:
-		put_double(writing, cbor, value->real);
+		sonde_value_put_double(writing->writer, cbor, value->real);
 		break;
 	case OTLP_ARRAY:
 	case OTLP_MAP:
 		put_list(writing, cbor, value->first, value->kind == OTLP_MAP);
 		break;
 	case OTLP_BYTES:
-		put_bytes(writing, cbor, value->text);
+		sonde_value_put_bytes(writing->writer, cbor, &writing->text, value->text.data,
+				      value->text.size);
 		break;
 	}
 }
@@ -555,14 +511,6 @@ static const char *kind_name(uint32_t kind, char space[16])
 	return space;
 }
 
-static void format_uuid(const uint64_t id[2], char text[37])
-{
-	snprintf(text, 37, "%08x-%04x-%04x-%04x-%012llx", (unsigned int)(id[0] >> 32),
-		 (unsigned int)(id[0] >> 16) & 0xffff, (unsigned int)id[0] & 0xffff,
-		 (unsigned int)(id[1] >> 48),
-		 (unsigned long long)(id[1] & UINT64_C(0xffffffffffff)));
-}
-
 static void begin_record(struct writing *writing, const struct otlp_span *span, bool is_root)
 {
 	struct zts_record_head head = {
@@ -576,12 +524,13 @@ static void begin_record(struct writing *writing, const struct otlp_span *span, 
 	char space[16];
 
 	head.method = zts_writer_method(writing->writer, 0, name, 0);
-	head.type = intern_literal(writing, kind_name(span->kind, space));
+	if (is_root)
+		head.type = intern_literal(writing, kind_name(span->kind, space));
 	zts_writer_begin_record(writing->writer, &head);
 	if (is_root) {
-		char uuid[37];
+		char uuid[SONDE_UUID_TEXT];
 
-		format_uuid(span->trace_id, uuid);
+		sonde_uuid_format(span->trace_id, uuid);
 		add_literal(writing, RESERVED_DTRACE_UUID, uuid);
 	} else {
 		add_literal(writing, RESERVED_KIND, kind_name(span->kind, space));
@@ -631,13 +580,6 @@ static void close_span(struct writing *writing, const struct otlp_span *span)
 			      exception, is_error ? ZTS_RECORD_ERROR : 0);
 }
 
-static uint64_t mix(uint64_t value)
-{
-	value = (value ^ value >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	value = (value ^ value >> 27) * UINT64_C(0x94d049bb133111eb);
-	return value ^ value >> 31;
-}
-
 /* The trace id for the tree that begins the trace; others need one of their own. */
 static void make_uuid(const struct otlp_span *span, uint32_t copy, uint64_t uuid[2])
 {
@@ -645,8 +587,7 @@ static void make_uuid(const struct otlp_span *span, uint32_t copy, uint64_t uuid
 	uuid[1] = span->trace_id[1];
 	if (!span->parent_id && !span->is_copy)
 		return;
-	uuid[0] = mix(uuid[0] + mix(span->span_id + copy));
-	uuid[1] = mix(uuid[1] ^ mix(uuid[0] + span->span_id));
+	sonde_uuid_derive(span->trace_id, span->span_id + copy, uuid);
 }
 
 /* All records of a tree, and how many there are; without recursion: down to children, on to siblings, up to parents. */
@@ -680,14 +621,14 @@ static enum sonde_status write_tree(struct writing *writing, uint32_t root, uint
 	const struct otlp_span *span = &writing->request->spans.items[root];
 	struct zts_trace_head head = { 0 };
 	enum sonde_status status;
-	char uuid[37];
+	char uuid[SONDE_UUID_TEXT];
 
 	status = prepare_resource(writing, writing->request->scopes.items[span->scope].resource,
 				  err);
 	if (status < 0)
 		return status;
 	make_uuid(span, span->is_copy ? root + 1 : 0, head.uuid);
-	format_uuid(span->trace_id, uuid);
+	sonde_uuid_format(span->trace_id, uuid);
 	head.dtrace_uuid = zts_writer_text(writing->writer, ZTS_TEXT_UUID, uuid, strlen(uuid));
 	head.app = writing->app;
 	head.env = writing->env;
@@ -702,7 +643,8 @@ static enum sonde_status write_tree(struct writing *writing, uint32_t root, uint
 }
 
 enum sonde_status otlp_write(const struct otlp_request *request, struct zts_writer *writer,
-			     struct sonde_ingest_result *result, struct sonde_error *err)
+			     size_t *next_root, struct sonde_ingest_result *result,
+			     struct sonde_error *err)
 {
 	struct writing writing = {
 		.request = request,
@@ -712,15 +654,16 @@ enum sonde_status otlp_write(const struct otlp_request *request, struct zts_writ
 	};
 	enum sonde_status status = SONDE_OK;
 
-	for (size_t i = 0; i < request->roots.count && status >= 0; i++) {
+	while (*next_root < request->roots.count) {
 		uint64_t records = 0;
 
-		status = write_tree(&writing, request->roots.items[i], (uint32_t)i + 1, &records,
-				    err);
-		if (status >= 0) {
-			result->traces++;
-			result->records += records;
-		}
+		status = write_tree(&writing, request->roots.items[*next_root],
+				    (uint32_t)*next_root + 1, &records, err);
+		if (status < 0)
+			break;
+		++*next_root;
+		result->traces++;
+		result->records += records;
 	}
 	sonde_buffer_release(&writing.cbor);
 	sonde_buffer_release(&writing.text);

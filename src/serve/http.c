@@ -452,15 +452,15 @@ enum sonde_status http_server_open(const struct http_settings *settings, struct 
 		return sonde_fail_nomem(err);
 	}
 	server->settings = *settings;
+	*out = server; /* handlers may ask for it as soon as the first thread runs */
 	status = http_guard_start(server, err);
 	if (status >= 0)
 		status = http_committer_start(server, err);
 	if (status >= 0)
 		status = start_daemon(server, err);
-	if (status >= 0) {
-		*out = server;
+	if (status >= 0)
 		return SONDE_OK;
-	}
+	*out = NULL;
 	close(settings->listen_socket);
 	http_server_close(server);
 	return status;

@@ -38,6 +38,14 @@ void sonde_agent_free(struct sonde_agent *agent)
 	free(agent);
 }
 
+size_t sonde_agent_memory(const struct sonde_agent *agent)
+{
+	/* a place in a map is taken twice over at most */
+	return agent->arena.bytes + agent->strings.capacity * sizeof(*agent->strings.items) +
+	       agent->methods.capacity * sizeof(*agent->methods.items) +
+	       (agent->strings.count + agent->methods.count) * 4 * sizeof(struct sonde_key_slot);
+}
+
 struct agent_string *agent_find_string(struct sonde_agent *agent, uint64_t id)
 {
 	uint32_t place = sonde_key_map_find(&agent->string_ids, id);

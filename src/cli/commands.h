@@ -16,6 +16,7 @@ extern const struct cli_command cmd_convert;
 extern const struct cli_command cmd_cut;
 extern const struct cli_command cmd_merge;
 extern const struct cli_command cmd_store;
+extern const struct cli_command cmd_store_search;
 extern const struct cli_command cmd_completion;
 extern const struct cli_command cmd_help;
 

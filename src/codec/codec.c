@@ -12,7 +12,7 @@
 #include "codec/codec.h"
 
 /* The fastest level whose output is not longer than that of zlib's default for traces. */
-#define DEFLATE_LEVEL 6
+#define DEFLATE_LEVEL 5
 #define LZ4_ACCELERATION 1
 
 /* An empty stored block with the mark of the last one: it ends a stream that stops at a flush. */
@@ -126,29 +126,39 @@ static bool inflate_flushed(struct sonde_codec_state *state, const void *data, s
 	       inflate_whole(state, state->scratch.data, state->scratch.size, out, out_size);
 }
 
-/* All of `size` bytes in, exactly `out_size` out; the stream need not have an end. */
+/* zlib has come to the end of a block, and all input is used. */
+static bool ended(const z_stream *stream, int result)
+{
+	if (stream->avail_in)
+		return false;
+	return result == Z_STREAM_END || (result == Z_OK && stream->data_type & 128);
+}
+
+/*
+ * All of `size` bytes in, exactly `out_size` out; the stream need not have a final block, but it ends
+ * with a block.
+ */
 static bool inflate_by_zlib(z_stream *stream, const uint8_t *data, size_t size, uint8_t *out,
 			    size_t out_size)
 {
-	uint8_t more;
+	uint8_t beyond;
 	int result;
 
 	stream->next_in = (Bytef *)data;
 	stream->avail_in = (uInt)size;
 	stream->next_out = out;
 	stream->avail_out = (uInt)out_size;
-	result = inflate(stream, Z_SYNC_FLUSH);
-	if (result == Z_OK && !stream->avail_out) {
-		/* There may be input left that says no more than that this was all. */
-		stream->next_out = &more;
-		stream->avail_out = 1;
-		result = inflate(stream, Z_SYNC_FLUSH);
-		if (!stream->avail_out)
+	do {
+		if (!stream->avail_out) {
+			/* There may be input left that only says that this was all. */
+			stream->next_out = &beyond;
+			stream->avail_out = 1;
+		}
+		result = inflate(stream, Z_BLOCK);
+		if (stream->total_out > out_size)
 			return false;
-		stream->avail_out = 0;
-	}
-	return (result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR) &&
-	       !stream->avail_in && !stream->avail_out;
+	} while (result == Z_OK && !ended(stream, result));
+	return ended(stream, result) && stream->total_out == out_size;
 }
 
 static enum sonde_status not_that_block(struct sonde_error *err, const char *name, size_t size,

@@ -7,7 +7,7 @@
 #include <sys/random.h>
 
 #include "serve/http.h"
-#include "store/value.h"
+#include "store/put_value.h"
 
 struct registered {
 	struct registered *next;

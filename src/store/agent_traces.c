@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "formats/zts/zts_tree.h"
 #include "store/agent.h"
-#include "store/value.h"
+#include "store/put_value.h"
 
 #define LAST_MS (UINT64_C(4294967295) * 1000) /* what the seconds of a slot (32 bits) can say */
 #define MOST_FRAMES 4096

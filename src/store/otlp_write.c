@@ -8,7 +8,7 @@
 #include "base/cbor.h"
 #include "base/map.h"
 #include "store/otlp.h"
-#include "store/value.h"
+#include "store/put_value.h"
 
 /* Attributes that we make. A span's own attribute of such a name gets USER_PREFIX before it. */
 #define RESERVED_LIST(X)                                                                           \

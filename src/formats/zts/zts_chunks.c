@@ -217,6 +217,19 @@ static enum sonde_status unpack(const struct zts_chunks *chunks, struct sonde_co
 	return status;
 }
 
+/* The first byte of every item that can begin a chunk. */
+static bool begins_item(uint8_t byte)
+{
+	return byte == 0xff || byte == 0xd8 || (byte & 0xf0) == 0xc0;
+}
+
+/* Plain bytes where the header says otherwise must look like a trace. */
+static bool may_be_plain(const struct zts_chunks *chunks, const struct zts_chunk *chunk)
+{
+	return chunk->stored_size &&
+	       begins_item(chunks->file.data[chunk->offset + ZTS_CHUNK_HEADER_SIZE]);
+}
+
 /* The header's codec first, then the others. */
 static enum sonde_status unpack_any(const struct zts_chunks *chunks,
 				    struct sonde_codec_state *state, const struct zts_chunk *chunk,
@@ -230,6 +243,8 @@ static enum sonde_status unpack_any(const struct zts_chunks *chunks,
 		return status;
 	for (int codec = SONDE_CODEC_NONE; codec <= SONDE_CODEC_LZ4; codec++) {
 		if (codec == (int)chunks->codec)
+			continue;
+		if (codec == SONDE_CODEC_NONE && !may_be_plain(chunks, chunk))
 			continue;
 		*used = (enum sonde_codec)codec;
 		status = unpack(chunks, state, chunk, *used, out, err);
@@ -334,12 +349,6 @@ static bool stands_alone(struct search *search)
 			return true;
 	}
 	return search->found[HEADERS_INSIDE + 1].offset >= end;
-}
-
-/* The first byte of every item that can begin a chunk. */
-static bool begins_item(uint8_t byte)
-{
-	return byte == 0xff || byte == 0xd8 || (byte & 0xf0) == 0xc0;
 }
 
 /* SONDE_END: it is none. */

@@ -262,6 +262,7 @@ enum sonde_status zts_fmi_find_within(const struct zts_fmi *fmi, const uint8_t *
 {
 	struct id_search search = { .fmi = fmi, .steps_left = steps };
 	struct fmi_range range;
+	bool damaged = false;
 
 	if (!size)
 		return SONDE_OK;
@@ -276,14 +277,13 @@ enum sonde_status zts_fmi_find_within(const struct zts_fmi *fmi, const uint8_t *
 		status = find_id(&search, position);
 		if (status == SONDE_LIMIT)
 			return SONDE_LIMIT;
-		if (status == SONDE_CORRUPT)
-			return fmi_damaged(fmi, err);
+		damaged |= status == SONDE_CORRUPT;
 		if (!search.first)
 			search.first = pattern[0];
 		if (status == SONDE_OK && !found(context, search.id, search.first))
 			return SONDE_OK;
 	}
-	return SONDE_OK;
+	return damaged ? fmi_damaged(fmi, err) : SONDE_OK;
 }
 
 struct plain_found {
@@ -348,6 +348,7 @@ enum sonde_status zts_fmi_before(const struct zts_fmi *fmi, const uint8_t *patte
 {
 	uint8_t bytes[BEFORE_MAX];
 	struct fmi_range range;
+	bool damaged = false;
 
 	if (!find_range(fmi, pattern, size, &range))
 		return fmi_damaged(fmi, err);
@@ -358,14 +359,14 @@ enum sonde_status zts_fmi_before(const struct zts_fmi *fmi, const uint8_t *patte
 
 		for (;; count++) {
 			position = fmi_step(fmi, position, &character);
-			if (position == FMI_DAMAGED)
-				return fmi_damaged(fmi, err);
-			if (character == stop || count == BEFORE_MAX)
+			if (position == FMI_DAMAGED || character == stop || count == BEFORE_MAX)
 				break;
 			bytes[BEFORE_MAX - 1 - count] = character;
 		}
-		if (character == stop && !found(context, bytes + BEFORE_MAX - count, count))
+		if (position == FMI_DAMAGED)
+			damaged = true;
+		else if (character == stop && !found(context, bytes + BEFORE_MAX - count, count))
 			return SONDE_OK;
 	}
-	return SONDE_OK;
+	return damaged ? fmi_damaged(fmi, err) : SONDE_OK;
 }

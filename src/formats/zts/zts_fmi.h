@@ -29,6 +29,7 @@ enum sonde_status zts_fmi_text(const struct zts_fmi *fmi, uint32_t id, struct so
 /*
  * Every occurrence of a byte pattern (escaped as texts are; it may hold marks): the id of the entry it
  * lies in is given to `found`, more than once where it occurs more than once. False from `found` ends it.
+ * SONDE_CORRUPT comes after all that could be found.
  */
 enum sonde_status zts_fmi_find(const struct zts_fmi *fmi, const uint8_t *pattern, size_t size,
 			       bool (*found)(void *context, uint32_t id), void *context,

@@ -206,6 +206,7 @@ static bool ranks_fit(const struct zts_fmi *fmi, const struct fmi_block *block,
 		      const uint32_t ranks[256], const uint32_t counts[256])
 {
 	const uint8_t *chars = fmi_block_chars(fmi, block);
+	bool seen[256] = { false };
 	uint32_t all = 0;
 
 	for (size_t i = 0; i < block->rank_count; i++) {
@@ -216,8 +217,9 @@ static bool ranks_fit(const struct zts_fmi *fmi, const struct fmi_block *block,
 
 		if (!counts[character])
 			expected = 0u - expected;
-		if (rank != expected || count != counts[character])
+		if (rank != expected || count != counts[character] || seen[character])
 			return false;
+		seen[character] = true;
 		all += count;
 	}
 	return all == fmi_block_size(block);

@@ -124,13 +124,15 @@ enum sonde_status zts_wal_at(const uint8_t *bytes, size_t size, size_t offset,
 enum sonde_status zts_wal_resync(const uint8_t *bytes, size_t size, size_t offset,
 				 struct zts_wal_entry *entry)
 {
-	size_t fault;
+	size_t mark = offset, fault;
 
-	/* An entry begins behind the end of another one, or behind bytes that are none: zeros. */
-	while (offset < size) {
-		offset = next_mark(bytes, size, offset) + 1;
-		if (offset < size && parse(bytes, size, offset, entry, &fault) == SONDE_OK)
-			return SONDE_OK;
+	/* Digits before the mark that begins a text: as many as are behind it again. */
+	for (; (mark = next_mark(bytes, size, mark)) < size; mark++) {
+		size_t most = mark - offset < ZTS_ID_DIGITS ? mark - offset : ZTS_ID_DIGITS;
+
+		for (size_t digits = most; bytes[mark] == ZTS_WAL_TEXT_MARK && digits; digits--)
+			if (parse(bytes, size, mark - digits, entry, &fault) == SONDE_OK)
+				return SONDE_OK;
 	}
 	return SONDE_END;
 }

@@ -17,7 +17,7 @@
 #define AGENT_MOST_TEXT ((size_t)32 << 20)   /* bytes of all texts */
 #define AGENT_LONGEST_TEXT ((size_t)1 << 20) /* so that it fits into a file of texts, escaped */
 #define AGENT_MOST_ATTRIBUTES 64u
-#define AGENT_NESTING 32u /* of arrays and maps in a value */
+#define AGENT_NESTING 24u /* of arrays and maps in a value */
 
 struct agent_string {
 	const char *text;

@@ -166,7 +166,7 @@ static enum sonde_status translate_number_like(struct translation *translation,
 	struct sonde_buffer *cbor = &translation->cbor;
 
 	if (item->type == SONDE_CBOR_FLOAT && translation->writer)
-		sonde_value_put_double(translation->writer, cbor, item->number);
+		sonde_put_value_double(translation->writer, cbor, item->number);
 	else if (item->type == SONDE_CBOR_SIMPLE)
 		sonde_cbor_put_simple(cbor, item->value >= 20 && item->value <= 22 ?
 						    (unsigned int)item->value :
@@ -194,7 +194,7 @@ static enum sonde_status translate_value(struct translation *translation, struct
 	} while (item.type == SONDE_CBOR_TAG);
 	if (is_string && item.type == SONDE_CBOR_UINT) {
 		status = translate_string(translation, item.value, &stored);
-		sonde_value_put_id(&translation->cbor, stored);
+		sonde_put_value_id(&translation->cbor, stored);
 		return status;
 	}
 	switch (item.type) {
@@ -206,13 +206,13 @@ static enum sonde_status translate_value(struct translation *translation, struct
 			return unexpected(translation, "a text in one piece");
 		status = translate_text(translation, ZTS_TEXT_STRING, item.bytes, item.value,
 					&stored);
-		sonde_value_put_id(&translation->cbor, stored);
+		sonde_put_value_id(&translation->cbor, stored);
 		return status;
 	case SONDE_CBOR_BYTES:
 		if (item.indefinite || item.value > AGENT_LONGEST_TEXT)
 			return unexpected(translation, "bytes in one piece, 1 MiB at most");
 		if (translation->writer)
-			sonde_value_put_bytes(translation->writer, &translation->cbor,
+			sonde_put_value_bytes(translation->writer, &translation->cbor,
 					      &translation->scratch, item.bytes, item.value);
 		return SONDE_OK;
 	case SONDE_CBOR_BREAK:

@@ -12,7 +12,7 @@
 #include "store/ingest.h"
 
 /* Limits of one request: SONDE_LIMIT beyond. They bound the memory that a hostile body can take. */
-#define OTLP_NESTING 32u		   /* of arrays and maps in a value */
+#define OTLP_NESTING 24u		   /* of arrays and maps in a value */
 #define OTLP_MOST_VALUES ((size_t)1 << 20) /* attributes, items of arrays, members of maps */
 #define OTLP_MOST_SPANS ((size_t)1 << 18)
 #define OTLP_MOST_NOTES ((size_t)1 << 19)  /* events and links together */

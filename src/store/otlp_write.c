@@ -113,12 +113,12 @@ static uint32_t intern_key(struct writing *writing, struct otlp_text key)
 
 static void put_string(struct writing *writing, struct sonde_buffer *cbor, struct otlp_text text)
 {
-	sonde_value_put_id(cbor, intern(writing, text));
+	sonde_put_value_id(cbor, intern(writing, text));
 }
 
 static void put_key(struct writing *writing, struct sonde_buffer *cbor, const char *key)
 {
-	sonde_value_put_id(cbor, intern_literal(writing, key));
+	sonde_put_value_id(cbor, intern_literal(writing, key));
 }
 
 static uint64_t count_values(const struct otlp_request *request, uint32_t first)
@@ -165,14 +165,14 @@ static void put_value(struct writing *writing, struct sonde_buffer *cbor,
 		sonde_cbor_put_int(cbor, value->number);
 		break;
 	case OTLP_DOUBLE:
-		sonde_value_put_double(writing->writer, cbor, value->real);
+		sonde_put_value_double(writing->writer, cbor, value->real);
 		break;
 	case OTLP_ARRAY:
 	case OTLP_MAP:
 		put_list(writing, cbor, value->first, value->kind == OTLP_MAP);
 		break;
 	case OTLP_BYTES:
-		sonde_value_put_bytes(writing->writer, cbor, &writing->text, value->text.data,
+		sonde_put_value_bytes(writing->writer, cbor, &writing->text, value->text.data,
 				      value->text.size);
 		break;
 	}

@@ -8,24 +8,24 @@
 #include "base/base64.h"
 #include "base/cbor.h"
 
-void sonde_value_put_id(struct sonde_buffer *cbor, uint32_t id)
+void sonde_put_value_id(struct sonde_buffer *cbor, uint32_t id)
 {
 	sonde_cbor_put_head(cbor, SONDE_CBOR_TAG, ZTS_TAG_STRING);
 	sonde_cbor_put_head(cbor, SONDE_CBOR_UINT, id);
 }
 
-void sonde_value_put_text(struct zts_writer *writer, struct sonde_buffer *cbor, const char *text,
+void sonde_put_value_text(struct zts_writer *writer, struct sonde_buffer *cbor, const char *text,
 			  size_t size)
 {
-	sonde_value_put_id(cbor, zts_writer_text(writer, ZTS_TEXT_STRING, text, size));
+	sonde_put_value_id(cbor, zts_writer_text(writer, ZTS_TEXT_STRING, text, size));
 }
 
 static void put_literal(struct zts_writer *writer, struct sonde_buffer *cbor, const char *text)
 {
-	sonde_value_put_text(writer, cbor, text, strlen(text));
+	sonde_put_value_text(writer, cbor, text, strlen(text));
 }
 
-void sonde_value_put_double(struct zts_writer *writer, struct sonde_buffer *cbor, double number)
+void sonde_put_value_double(struct zts_writer *writer, struct sonde_buffer *cbor, double number)
 {
 	char text[40];
 
@@ -45,7 +45,7 @@ void sonde_value_put_double(struct zts_writer *writer, struct sonde_buffer *cbor
 	put_literal(writer, cbor, text);
 }
 
-void sonde_value_put_bytes(struct zts_writer *writer, struct sonde_buffer *cbor,
+void sonde_put_value_bytes(struct zts_writer *writer, struct sonde_buffer *cbor,
 			   struct sonde_buffer *scratch, const void *bytes, size_t size)
 {
 	size_t length = sonde_base64_length(size);
@@ -60,7 +60,7 @@ void sonde_value_put_bytes(struct zts_writer *writer, struct sonde_buffer *cbor,
 		return;
 	}
 	sonde_base64_encode(bytes, size, place);
-	sonde_value_put_text(writer, cbor, place, length);
+	sonde_put_value_text(writer, cbor, place, length);
 }
 
 void sonde_uuid_format(const uint64_t uuid[2], char text[SONDE_UUID_TEXT])

@@ -6,13 +6,13 @@
 #include "formats/zts/zts_writer.h"
 
 /* C6 id. */
-void sonde_value_put_id(struct sonde_buffer *cbor, uint32_t id);
-void sonde_value_put_text(struct zts_writer *writer, struct sonde_buffer *cbor, const char *text,
+void sonde_put_value_id(struct sonde_buffer *cbor, uint32_t id);
+void sonde_put_value_text(struct zts_writer *writer, struct sonde_buffer *cbor, const char *text,
 			  size_t size);
 /* {"double": the shortest of the usual texts that read back as the same number} */
-void sonde_value_put_double(struct zts_writer *writer, struct sonde_buffer *cbor, double number);
+void sonde_put_value_double(struct zts_writer *writer, struct sonde_buffer *cbor, double number);
 /* {"bytes": base64}; `scratch` is overwritten. */
-void sonde_value_put_bytes(struct zts_writer *writer, struct sonde_buffer *cbor,
+void sonde_put_value_bytes(struct zts_writer *writer, struct sonde_buffer *cbor,
 			   struct sonde_buffer *scratch, const void *bytes, size_t size);
 
 /* The 36 characters of a UUID, and a NUL. */

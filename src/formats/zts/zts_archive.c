@@ -91,6 +91,10 @@ static enum sonde_status open_wal(const struct archive *archive, struct archived
 		return sonde_fail_nomem(err);
 	wal->end_id = wal->first_id;
 	status = sonde_mapped_file_open(&wal->file, path, err);
+	if (status >= 0 && wal->file.size &&
+	    (wal->file.size < 4 || memcmp(wal->file.data, ZTS_WAL_MAGIC, 4) != 0))
+		status = sonde_fail(err, SONDE_CORRUPT, 0,
+				    "expected a WAL, found something else; the part is not packed");
 	for (wal->used = 4; status == SONDE_OK; wal->used = entry.next) {
 		status = zts_wal_at(wal->file.data, wal->file.size, wal->used, &entry, err);
 		if (status != SONDE_OK)

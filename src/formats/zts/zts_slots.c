@@ -19,6 +19,8 @@
 #define NANOSECONDS 1000000000u
 /* How many slots are looked at to tell the generations apart. */
 #define GUESSED_SLOTS 64
+/* No traces.dat is longer than 1 TiB: they are replaced by new ones long before. */
+#define SENSIBLE_OFFSET (1ull << 40)
 
 /* 0-based words of a slot. */
 enum {
@@ -132,7 +134,8 @@ static size_t count_sensible(const uint8_t *slots, size_t size, size_t slot_size
 		struct zts_slot slot;
 
 		decode_common(slots + i * slot_size, &slot);
-		if (slot.data_offset < last_offset || slot.flags & 0x80 ||
+		if (slot.data_offset < last_offset || slot.data_offset >= SENSIBLE_OFFSET ||
+		    slot.flags & 0x80 ||
 		    !(slot.flags & (ZTS_RECORD_CHUNKED | ZTS_RECORD_FIRST | ZTS_RECORD_LAST)))
 			break;
 		last_offset = slot.data_offset;
@@ -143,8 +146,8 @@ static size_t count_sensible(const uint8_t *slots, size_t size, size_t slot_size
 
 /*
  * Both generations have the same magic. The used bytes must be whole slots; where both sizes divide
- * them, that one is right with which the slots make sense for more bytes: offsets of data that do not
- * go backwards, flags that slots have. (A slot read at a wrong place has a UUID or 0 as its offset.)
+ * them, that one is right with which the slots make sense for more bytes: offsets of data that are not
+ * huge and do not go backwards, flags that slots have. (A slot read at a wrong place has a UUID or 0 as its offset.)
  */
 static unsigned int guess_generation(const uint8_t *slots, size_t size)
 {

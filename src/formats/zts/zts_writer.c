@@ -450,6 +450,9 @@ static void count_trace(struct zts_writer *writer)
 		writer->last_tstop = (uint32_t)((start_ns + duration_ns) / 1000000);
 	if (!writer->first_seconds || start_ns / 1000000000 < writer->first_seconds)
 		writer->first_seconds = (uint32_t)(start_ns / 1000000000);
+	zts_writer_mark_name(writer, writer->head.app);
+	zts_writer_mark_name(writer, writer->head.env);
+	zts_writer_mark_name(writer, writer->head.host);
 	writer->traces++;
 	writer->records += writer->trace_records;
 }

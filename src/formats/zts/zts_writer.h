@@ -122,6 +122,15 @@ enum sonde_status zts_writer_sync_begin(struct zts_writer *writer, struct zts_wr
 					struct sonde_error *err);
 enum sonde_status zts_writer_sync_finish(struct zts_writer_sync *sync, struct sonde_error *err);
 
+/*
+ * Names (app, env, host, type) that slots of a part have: a new part gets them before other texts, so that their
+ * ids stay low. `take` is NULL where memory fails, which only costs a part that is finished early.
+ */
+struct zts_writer_names;
+struct zts_writer_names *zts_writer_take_names(const struct zts_writer *writer);
+void zts_writer_put_names(struct zts_writer *writer, const struct zts_writer_names *names);
+void zts_writer_names_free(struct zts_writer_names *names);
+
 /* Sizes, for rotation: bytes of traces.dat and of all files; texts in memory. */
 struct zts_writer_size {
 	uint64_t data_bytes;

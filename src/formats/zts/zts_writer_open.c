@@ -316,10 +316,15 @@ static enum sonde_status open_slots(struct opening *opening, struct zts_slots *s
 	writer->first_tstart = slots->first_tstart;
 	writer->last_tstop = slots->last_tstop;
 	for (size_t i = 0; i < slots->list.count; i++) {
-		uint32_t seconds = (uint32_t)(slots->list.items[i].start_ns / 1000000000);
+		const struct zts_slot *slot = &slots->list.items[i];
+		uint32_t seconds = (uint32_t)(slot->start_ns / 1000000000);
 
 		if (!writer->first_seconds || (seconds && seconds < writer->first_seconds))
 			writer->first_seconds = seconds;
+		zts_writer_mark_name(writer, slot->app);
+		zts_writer_mark_name(writer, slot->env);
+		zts_writer_mark_name(writer, slot->host);
+		zts_writer_mark_name(writer, slot->type);
 	}
 	return SONDE_OK;
 }
@@ -350,7 +355,7 @@ static enum sonde_status find_data_end(const struct zts_chunks *chunks,
 }
 
 static enum sonde_status open_data(struct opening *opening, const struct zts_slots *slots,
-				   struct sonde_error *err)
+				   bool *is_longer, struct sonde_error *err)
 {
 	struct zts_writer *writer = opening->writer;
 	char *path = sonde_path_join(writer->folder, ZTS_DATA_NAME);
@@ -366,9 +371,10 @@ static enum sonde_status open_data(struct opening *opening, const struct zts_slo
 					       refuse(err, ZTS_DATA_NAME, "traces.dat is damaged");
 	writer->codec = chunks.codec;
 	status = find_data_end(&chunks, slots, &writer->data.size, err);
+	*is_longer = writer->data.size < chunks.file.size;
 	if (status >= 0 && !chunks.has_crc)
 		status = refuse(err, ZTS_DATA_NAME, "the part has no checksums");
-	if (status >= 0 && writer->data.size < chunks.file.size)
+	if (status >= 0 && *is_longer)
 		zts_found(opening->diagnostics, CHUNK_CUT, ZTS_DATA_NAME, writer->data.size,
 			  "the end of the last trace\t%zu bytes of one never acknowledged",
 			  chunks.file.size - (size_t)writer->data.size);
@@ -403,6 +409,7 @@ static enum sonde_status open_all(struct opening *opening, struct zts_slots *slo
 {
 	struct zts_writer *writer = opening->writer;
 	enum sonde_status status = zts_writer_open_folder(writer, err);
+	bool is_longer = false;
 
 	if (status >= 0)
 		status = examine_props(opening, err);
@@ -413,16 +420,16 @@ static enum sonde_status open_all(struct opening *opening, struct zts_slots *slo
 	if (status >= 0)
 		status = open_slots(opening, slots, err);
 	if (status >= 0)
-		status = open_data(opening, slots, err);
+		status = open_data(opening, slots, &is_longer, err);
 	if (status >= 0)
 		status = open_texts(opening, err);
 	if (status >= 0)
 		status = open_meta(opening, err);
 	if (status >= 0)
 		status = examine_slots(writer, slots, err);
-	if (status >= 0 && ftruncate(writer->data.fd, (off_t)writer->data.size))
+	if (status >= 0 && is_longer && ftruncate(writer->data.fd, (off_t)writer->data.size))
 		status = sonde_fail_errno(err, ZTS_DATA_NAME, "cannot be shortened");
-	writer->data.is_dirty = true;
+	writer->data.is_dirty = is_longer;
 	return status;
 }
 

@@ -70,8 +70,6 @@ struct zts_wal_out {
 };
 
 struct zts_open_record {
-	uint64_t start; /* as given: ticks, or ns since 1970 */
-	uint64_t tick;
 	uint64_t residue_ns; /* of the start */
 	uint32_t records;    /* in its tree, itself included */
 	uint32_t trace;	     /* position in `traces`; SONDE_NONE where none begins here */
@@ -82,7 +80,6 @@ struct zts_open_trace {
 	uint64_t uuid[2];
 	uint64_t start_ns;    /* since 1970 */
 	uint64_t start;	      /* of its first record, as given */
-	uint64_t tick;	      /* the same in ticks */
 	uint64_t data_offset; /* of the chunk it began in */
 	uint32_t start_offset;
 	uint32_t chunk_number;
@@ -109,7 +106,8 @@ struct zts_writer {
 	uint32_t first_tstart, last_tstop; /* of the header: low halves of ms */
 	uint32_t first_seconds;
 	uint64_t traces, records, short_traces;
-	uint32_t ns_key; /* id of ZTS_NS_ATTRIBUTE; 0: not met yet */
+	uint64_t names[(ZTS_MAX_NAME_ID + 1) / 64]; /* ids that slots have as names: a bitmap */
+	uint32_t ns_key;			    /* id of ZTS_NS_ATTRIBUTE; 0: not met yet */
 	bool is_full;
 
 	struct sonde_error failure; /* sticky */
@@ -171,6 +169,8 @@ void zts_wal_name(char name[ZTS_WAL_NAME_SIZE], const char *prefix, uint32_t fir
 uint32_t zts_writer_pair(struct zts_writer *writer, uint32_t key, uint32_t value);
 uint32_t zts_writer_number_pair(struct zts_writer *writer, uint32_t key, int64_t number);
 uint32_t zts_writer_bool_pair(struct zts_writer *writer, uint32_t key, bool value);
+
+void zts_writer_mark_name(struct zts_writer *writer, uint32_t id);
 
 /* zts_writer.c: the content so far becomes a chunk of traces.dat; its slot is the caller's. */
 enum sonde_status zts_writer_put_chunk(struct zts_writer *writer, struct sonde_error *err);

@@ -89,16 +89,15 @@ static uint64_t to_ns(const struct zts_writer *writer, const struct zts_open_tra
 }
 
 /*
- * Ticks and the rest of a time in ns, counted from where the trace around began. A time before that
- * wraps around, and comes back right.
+ * Ticks and the rest of a time in ns, counted from where the outer trace began, also inside an inner
+ * one. A time before that wraps around, and comes back right.
  */
-static uint64_t to_ticks(const struct zts_open_trace *trace, uint64_t ns, uint64_t *residue)
+static uint64_t to_ticks(const struct zts_writer *writer, uint64_t ns, uint64_t *residue)
 {
-	int64_t passed = (int64_t)(ns - trace->start_ns);
-	int64_t ticks = passed >> 16;
+	int64_t passed = (int64_t)(ns - writer->open_traces.items[0].start_ns);
 
 	*residue = (uint64_t)passed & (ZTS_TICK_NS - 1);
-	return trace->tick + (uint64_t)ticks;
+	return (uint64_t)(passed >> 16);
 }
 
 static void set_slot(const struct zts_writer *writer, const struct zts_open_trace *trace,
@@ -164,6 +163,7 @@ bool zts_writer_trace_ended(void *context, const struct zts_index_trace *trace)
 		slot.data_offset = writer->data.size + writer->data.pending.size;
 		slot.start_offset = 0;
 	}
+	zts_writer_mark_name(writer, open->type);
 	if (!trace->is_inner)
 		writer->is_short = is_too_short(writer, duration_ns);
 	add_slot(writer, &slot, trace);
@@ -201,7 +201,6 @@ static struct zts_open_trace *open_trace(struct zts_writer *writer,
 					 const struct zts_record_head *head)
 {
 	struct zts_open_trace *trace = sonde_vec_push(&writer->open_traces);
-	const struct zts_open_trace *around;
 
 	if (!trace) {
 		writer->content.failed = true;
@@ -218,19 +217,11 @@ static struct zts_open_trace *open_trace(struct zts_writer *writer,
 		.method = head->method,
 		.before = writer->trace,
 	};
-	if (head->has_ticks)
-		trace->tick = head->start;
 	writer->trace = (uint32_t)writer->open_traces.count - 1;
 	if (trace->before == SONDE_NONE) {
 		trace->uuid[0] = writer->head.uuid[0];
 		trace->uuid[1] = writer->head.uuid[1];
 		return trace;
-	}
-	around = &writer->open_traces.items[trace->before];
-	if (!head->has_ticks) {
-		uint64_t residue;
-
-		trace->tick = to_ticks(around, head->start, &residue);
 	}
 	if (!trace->uuid[0] && !trace->uuid[1]) {
 		/* Unlike any other of the store: the outer one's and how many traces and slots came before. */
@@ -294,7 +285,7 @@ void zts_writer_begin_record(struct zts_writer *writer, const struct zts_record_
 	bool is_first = !writer->open.count;
 	const struct zts_open_trace *trace = NULL;
 	struct zts_open_record *record;
-	uint64_t residue = 0, tick;
+	uint64_t residue = 0, tick = head->start;
 
 	if (!may_begin(writer, head))
 		return;
@@ -313,19 +304,16 @@ void zts_writer_begin_record(struct zts_writer *writer, const struct zts_record_
 		trace = open_trace(writer, head);
 		if (!trace)
 			return;
-		tick = trace->tick;
-		if (!head->has_ticks)
-			residue = head->start % NS_PER_MS;
 		zts_index_begin_trace(&writer->index, writer->trace, head->method, head->type);
 	} else {
-		tick = head->has_ticks ? head->start :
-					 to_ticks(&writer->open_traces.items[writer->trace],
-						  head->start, &residue);
 		zts_index_begin_record(&writer->index, head->method);
 	}
+	if (!head->has_ticks) {
+		tick = to_ticks(writer, head->start, &residue);
+		if (trace)
+			residue = head->start % NS_PER_MS;
+	}
 	*record = (struct zts_open_record){
-		.start = head->start,
-		.tick = tick,
 		.residue_ns = residue,
 		.records = 1,
 		.trace = trace ? writer->trace : SONDE_NONE,
@@ -465,7 +453,7 @@ void zts_writer_end_record(struct zts_writer *writer, uint64_t stop, uint64_t ca
 	record = writer->open.items[writer->open.count - 1];
 	trace = &writer->open_traces.items[writer->trace];
 	if (!writer->uses_ticks) {
-		tick = to_ticks(trace, stop, &residue);
+		tick = to_ticks(writer, stop, &residue);
 		put_residues(writer, record.residue_ns, residue);
 	}
 	if (writer->pair_count)

@@ -492,3 +492,68 @@ bool zts_interner_load(struct zts_interner *interner, const char *text, size_t s
 
 	return id && enter(interner, id, interner->texts.items[id].bytes, size);
 }
+
+/* Names are marked at most so many: hostile senders do not make every new part begin with theirs. */
+#define MOST_NAMES 4096
+
+struct zts_writer_names {
+	struct sonde_buffer bytes; /* texts, one after another */
+	SONDE_VEC(uint32_t) sizes;
+};
+
+void zts_writer_mark_name(struct zts_writer *writer, uint32_t id)
+{
+	if (id <= ZTS_MAX_NAME_ID)
+		writer->names[id / 64] |= 1ull << (id % 64);
+}
+
+void zts_writer_names_free(struct zts_writer_names *names)
+{
+	if (!names)
+		return;
+	sonde_buffer_release(&names->bytes);
+	sonde_vec_release(&names->sizes);
+	free(names);
+}
+
+struct zts_writer_names *zts_writer_take_names(const struct zts_writer *writer)
+{
+	struct zts_writer_names *names = calloc(1, sizeof(*names));
+	const struct zts_interner *interner = &writer->texts;
+
+	if (!names)
+		return NULL;
+	for (uint32_t id = 1; id <= ZTS_MAX_NAME_ID && names->sizes.count < MOST_NAMES; id++) {
+		uint32_t *size;
+
+		if (!(writer->names[id / 64] >> (id % 64) & 1) || id >= interner->texts.count)
+			continue;
+		size = sonde_vec_push(&names->sizes);
+		if (!size)
+			break;
+		*size = interner->texts.items[id].size;
+		sonde_buffer_put(&names->bytes, interner->texts.items[id].bytes, *size);
+	}
+	if (!names->bytes.failed)
+		return names;
+	zts_writer_names_free(names);
+	return NULL;
+}
+
+void zts_writer_put_names(struct zts_writer *writer, const struct zts_writer_names *names)
+{
+	size_t offset = 0;
+
+	for (size_t i = 0; names && i < names->sizes.count; i++) {
+		struct zts_typed_text typed = { 0 };
+		const char *text = names->bytes.data + offset;
+		size_t size = names->sizes.items[i];
+
+		offset += size;
+		if (zts_text_parse(text, size, &typed, NULL) < 0 || typed.kind == ZTS_TEXT_STRING ||
+		    typed.kind > ZTS_TEXT_SIGNATURE)
+			zts_writer_text(writer, ZTS_TEXT_STRING, text, size);
+		else
+			zts_writer_text(writer, typed.kind, typed.text, typed.size);
+	}
+}

@@ -466,23 +466,29 @@ enum sonde_status http_server_open(const struct http_settings *settings, struct 
 	return status;
 }
 
+void http_server_stop(struct http_server *server)
+{
+	int listen_socket;
+
+	if (!server || !server->daemon)
+		return;
+	listen_socket = MHD_quiesce_daemon(server->daemon);
+	if (listen_socket >= 0)
+		close(listen_socket);
+	atomic_store(&server->drains, true);
+	/* Ends: what does not come in time is closed by the guard. */
+	while (atomic_load(&server->active))
+		usleep(5000);
+	MHD_stop_daemon(server->daemon);
+	server->daemon = NULL;
+}
+
 void http_server_close(struct http_server *server)
 {
 	if (!server)
 		return;
-	if (server->daemon) {
-		int listen_socket = MHD_quiesce_daemon(server->daemon);
-
-		if (listen_socket >= 0)
-			close(listen_socket);
-		atomic_store(&server->drains, true);
-		/* Ends: what does not come in time is closed by the guard. */
-		while (atomic_load(&server->active))
-			usleep(5000);
-	}
+	http_server_stop(server);
 	http_committer_stop(server);
-	if (server->daemon)
-		MHD_stop_daemon(server->daemon);
 	http_guard_stop(server);
 	free(server);
 }

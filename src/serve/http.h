@@ -70,7 +70,9 @@ struct http_server;
 
 enum sonde_status http_server_open(const struct http_settings *settings,
 				   struct http_server **server, struct sonde_error *err);
-/* Stops accepting, lets the requests under way end, closes all connections, frees. */
+/* Takes no more connections, lets the requests under way end, closes all. Counters stay. */
+void http_server_stop(struct http_server *server);
+/* The same, and frees. */
 void http_server_close(struct http_server *server);
 
 /* Sets the status and a text that says why, in the route's own way. */

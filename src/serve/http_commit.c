@@ -6,14 +6,18 @@
  */
 #include "serve/http_private.h"
 
-static void finish(struct http_server *server, struct http_request *request,
-		   enum sonde_status status, const struct sonde_error *err)
+/* The first of a batch waits for all of them; each learns what became of its own data. */
+static void finish(struct http_server *server, struct http_request *request)
 {
+	struct sonde_error err = { 0 };
+	enum sonde_status status;
+
+	status = sonde_store_wait(server->settings.store, request->answer.ticket, &err);
 	atomic_fetch_sub(&server->waiting, 1);
 	if (status < 0) {
 		request->answer.retry_after_s = 10;
 		http_refuse(request, &request->answer, MHD_HTTP_SERVICE_UNAVAILABLE,
-			    "the store could not be written: %s", err->message);
+			    "the store could not be written: %s", err.message);
 	}
 	request->state = HTTP_ANSWERED;
 	MHD_resume_connection(request->connection);
@@ -27,9 +31,6 @@ static void *commit(void *argument)
 	pthread_mutex_lock(&committer->mutex);
 	for (;;) {
 		struct http_request *batch;
-		struct sonde_error err = { 0 };
-		enum sonde_status status;
-		uint64_t ticket = 0;
 
 		while (!committer->first && !committer->stops)
 			pthread_cond_wait(&committer->wake, &committer->mutex);
@@ -39,15 +40,11 @@ static void *commit(void *argument)
 		committer->first = NULL;
 		committer->end = &committer->first;
 		pthread_mutex_unlock(&committer->mutex);
-		for (struct http_request *at = batch; at; at = at->next)
-			if (at->answer.ticket > ticket)
-				ticket = at->answer.ticket;
-		status = sonde_store_wait(server->settings.store, ticket, &err);
 		while (batch) {
 			/* when it is resumed it is no longer ours */
 			struct http_request *next = batch->next;
 
-			finish(server, batch, status, &err);
+			finish(server, batch);
 			batch = next;
 		}
 		pthread_mutex_lock(&committer->mutex);

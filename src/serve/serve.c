@@ -227,7 +227,7 @@ static enum sonde_status make_listener(const struct serve_settings *settings, in
 					.ai_flags = AI_PASSIVE | AI_NUMERICSERV };
 	struct addrinfo *found = NULL;
 	enum sonde_status status;
-	const char *port;
+	const char *port = NULL;
 	char host[256];
 	int failure;
 
@@ -326,6 +326,11 @@ enum sonde_status serve_open(struct sonde_store *store, const struct serve_setti
 const char *serve_address(const struct serve *serve)
 {
 	return serve->address;
+}
+
+void serve_stop(struct serve *serve)
+{
+	http_server_stop(serve->http);
 }
 
 void serve_close(struct serve *serve)

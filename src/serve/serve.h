@@ -26,7 +26,9 @@ enum sonde_status serve_open(struct sonde_store *store, const struct serve_setti
 			     struct serve **serve, struct sonde_error *err);
 /* Where it listens: "127.0.0.1:4318". Borrowed. */
 const char *serve_address(const struct serve *serve);
-/* Takes no more connections, finishes what is under way, frees. The store stays open. */
+/* Takes no more connections, finishes what is under way. Counters stay. */
+void serve_stop(struct serve *serve);
+/* The same, and frees. The store stays open. */
 void serve_close(struct serve *serve);
 
 struct serve_counters {

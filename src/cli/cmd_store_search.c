@@ -278,7 +278,7 @@ static int search(struct cli *cli, const struct search_options *options, struct 
 	int code = cli_store_query(cli, base, &options->filter, 1, &query);
 
 	request.query = &query;
-	if (code == CLI_OK && sonde_search(base, &request, &result, &err) != SONDE_OK)
+	if (code == CLI_OK && sonde_store_search(base, &request, &result, &err) != SONDE_OK)
 		code = err.status == SONDE_ARGUMENT ? cli_usage(cli, "%s", err.message) :
 						      cli_fail(cli, &err);
 	if (code == CLI_OK) {

@@ -17,6 +17,7 @@ extern const struct cli_command cmd_cut;
 extern const struct cli_command cmd_merge;
 extern const struct cli_command cmd_store;
 extern const struct cli_command cmd_store_search;
+extern const struct cli_command cmd_store_get;
 extern const struct cli_command cmd_store_serve;
 extern const struct cli_command cmd_completion;
 extern const struct cli_command cmd_help;

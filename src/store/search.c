@@ -430,8 +430,9 @@ static enum sonde_status take_page(struct search *search, struct sonde_search_re
 	return status;
 }
 
-enum sonde_status sonde_search(struct zts_base *base, const struct sonde_search_request *request,
-			       struct sonde_search_result *result, struct sonde_error *err)
+enum sonde_status sonde_store_search(struct zts_base *base,
+				     const struct sonde_search_request *request,
+				     struct sonde_search_result *result, struct sonde_error *err)
 {
 	struct search search = { .base = base, .request = request };
 	enum sonde_status status;

@@ -42,8 +42,9 @@ struct sonde_search_result {
 void sonde_search_result_release(struct sonde_search_result *result);
 
 /* SONDE_ARGUMENT for a cursor that is none, or of another order. */
-enum sonde_status sonde_search(struct zts_base *base, const struct sonde_search_request *request,
-			       struct sonde_search_result *result, struct sonde_error *err);
+enum sonde_status sonde_store_search(struct zts_base *base,
+				     const struct sonde_search_request *request,
+				     struct sonde_search_result *result, struct sonde_error *err);
 
 /* The earliest start and latest end of all traces, for times given in relation to them; zeros without traces. */
 struct sonde_bounds sonde_base_span(const struct zts_base *base);

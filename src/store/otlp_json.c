@@ -206,28 +206,6 @@ static bool is_whole_number(const char *text)
 	return !*text;
 }
 
-/* Also 1e3 and 5.0, which are whole numbers to JSON. */
-static enum sonde_status read_i64(struct reading *reading, int64_t *value)
-{
-	char space[64], *end;
-	enum sonde_status status = read_digits(reading, space, sizeof(space));
-	double real;
-
-	*value = 0;
-	if (status < 0 || !space[0])
-		return status;
-	if (is_whole_number(space)) {
-		errno = 0;
-		*value = strtoll(space, NULL, 10);
-		return errno ? unexpected(reading, "a number of 64 bits") : SONDE_OK;
-	}
-	real = strtod(space, &end);
-	if (*end || !(fabs(real) < 0x1p63) || real != trunc(real))
-		return unexpected(reading, "a whole number");
-	*value = (int64_t)real;
-	return SONDE_OK;
-}
-
 static enum sonde_status read_u64(struct reading *reading, uint64_t *value)
 {
 	char space[64], *end;
@@ -358,6 +336,35 @@ static enum sonde_status read_list(struct reading *reading, struct value_target 
 	return SONDE_OK;
 }
 
+/*
+ * Also 1e3 and 5.0, which are whole numbers to JSON. What does not fit into 64 bits stays what it is, as a
+ * double: the SDK of JavaScript sends 1e300 as an "intValue".
+ */
+static enum sonde_status read_int(struct reading *reading, struct otlp_value *value)
+{
+	char space[512], *end;
+	enum sonde_status status = read_digits(reading, space, sizeof(space));
+
+	value->kind = OTLP_INT;
+	value->number = 0;
+	if (status < 0 || !space[0])
+		return status;
+	if (is_whole_number(space)) {
+		errno = 0;
+		value->number = strtoll(space, NULL, 10);
+		if (!errno)
+			return SONDE_OK;
+	}
+	value->real = strtod(space, &end);
+	if (*end || end == space)
+		return unexpected(reading, "a number");
+	if (value->real == trunc(value->real) && fabs(value->real) < 0x1p63)
+		value->number = (int64_t)value->real;
+	else
+		value->kind = OTLP_DOUBLE;
+	return SONDE_OK;
+}
+
 static enum sonde_status read_bool(struct reading *reading, int64_t *value)
 {
 	enum sonde_status status = next(reading);
@@ -399,8 +406,7 @@ static enum sonde_status value_member(struct reading *reading, void *target)
 		read.kind = OTLP_STRING;
 		status = read_text(reading, &read.text);
 	} else if (key_is(reading, "intValue")) {
-		read.kind = OTLP_INT;
-		status = read_i64(reading, &read.number);
+		status = read_int(reading, &read);
 	} else if (key_is(reading, "boolValue")) {
 		read.kind = OTLP_BOOL;
 		status = read_bool(reading, &read.number);

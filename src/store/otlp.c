@@ -289,8 +289,8 @@ static void find_parents(struct otlp_request *request, struct span_key *keys)
 }
 
 /*
- * Cuts circles of parents open: the walk from a span towards its root that comes back to itself ends
- * there, and that span is a root.
+ * Cuts circles of parents open: the span that a walk towards the root comes back to is a root itself. Walks
+ * begin with the earliest span, so that mostly that one is it.
  */
 static void cut_circles(struct otlp_span *spans, const struct sonde_sort_item *by_start,
 			size_t count)
@@ -302,10 +302,9 @@ static void cut_circles(struct otlp_span *spans, const struct sonde_sort_item *b
 			spans[at].walk = walk;
 			if (spans[at].parent == SONDE_NONE)
 				break;
-			if (spans[spans[at].parent].walk == walk)
+			at = spans[at].parent;
+			if (spans[at].walk == walk)
 				spans[at].parent = SONDE_NONE;
-			else
-				at = spans[at].parent;
 		}
 	}
 }

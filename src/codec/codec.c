@@ -138,27 +138,28 @@ static bool ended(const z_stream *stream, int result)
  * All of `size` bytes in, exactly `out_size` out; the stream need not have a final block, but it ends
  * with a block.
  */
-static bool inflate_by_zlib(z_stream *stream, const uint8_t *data, size_t size, uint8_t *out,
-			    size_t out_size)
+static bool inflate_by_zlib(const uint8_t *data, size_t size, uint8_t *out, size_t out_size,
+			    bool *failed)
 {
+	z_stream stream = { .next_in = (Bytef *)data, .avail_in = (uInt)size };
 	uint8_t beyond;
 	int result;
 
-	stream->next_in = (Bytef *)data;
-	stream->avail_in = (uInt)size;
-	stream->next_out = out;
-	stream->avail_out = (uInt)out_size;
+	*failed = inflateInit2(&stream, -MAX_WBITS) != Z_OK;
+	if (*failed)
+		return false;
+	stream.next_out = out;
+	stream.avail_out = (uInt)out_size;
 	do {
-		if (!stream->avail_out) {
+		if (!stream.avail_out) {
 			/* There may be input left that only says that this was all. */
-			stream->next_out = &beyond;
-			stream->avail_out = 1;
+			stream.next_out = &beyond;
+			stream.avail_out = 1;
 		}
-		result = inflate(stream, Z_BLOCK);
-		if (stream->total_out > out_size)
-			return false;
-	} while (result == Z_OK && !ended(stream, result));
-	return ended(stream, result) && stream->total_out == out_size;
+		result = inflate(&stream, Z_BLOCK);
+	} while (result == Z_OK && stream.total_out <= out_size && !ended(&stream, result));
+	inflateEnd(&stream);
+	return ended(&stream, result) && stream.total_out == out_size;
 }
 
 static enum sonde_status not_that_block(struct sonde_error *err, const char *name, size_t size,
@@ -173,8 +174,7 @@ static enum sonde_status decompress_deflate(struct sonde_codec_state *state, con
 					    size_t size, void *out, size_t out_size,
 					    struct sonde_error *err)
 {
-	bool flushed = ends_at_flush(data, size), whole;
-	z_stream stream = { 0 };
+	bool flushed = ends_at_flush(data, size), failed;
 
 	if (size > INT_MAX || out_size > INT_MAX)
 		return too_long(err, size > out_size ? size : out_size);
@@ -186,11 +186,9 @@ static enum sonde_status decompress_deflate(struct sonde_codec_state *state, con
 		return SONDE_OK;
 	if (inflate_whole(state, data, size, out, out_size))
 		return SONDE_OK;
-	if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
-		return sonde_fail_nomem(err);
-	whole = inflate_by_zlib(&stream, data, size, out, out_size);
-	inflateEnd(&stream);
-	return whole ? SONDE_OK : not_that_block(err, "raw deflate", size, out_size);
+	if (inflate_by_zlib(data, size, out, out_size, &failed))
+		return SONDE_OK;
+	return failed ? sonde_fail_nomem(err) : not_that_block(err, "raw deflate", size, out_size);
 }
 
 static enum sonde_status decompress_lz4(const void *data, size_t size, void *out, size_t out_size,

@@ -18,13 +18,13 @@ static uint64_t random_state = 1;
 static uint32_t next_random(uint32_t end)
 {
 	random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)((random_state >> 33) % end);
+	return end ? (uint32_t)((random_state >> 33) % end) : 0;
 }
 
 /* Low numbers come more often. */
 static uint32_t next_skewed(uint32_t end)
 {
-	return (uint32_t)((uint64_t)next_random(end) * next_random(end) / end);
+	return (uint32_t)((uint64_t)next_random(end) * next_random(end) / (end ? end : 1));
 }
 
 static uint64_t started;

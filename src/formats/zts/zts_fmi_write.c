@@ -311,7 +311,7 @@ enum sonde_status zts_fmi_pack(const struct zts_wal_bytes *wals, size_t count,
 	status = packing.packer ? gather(&packing, wals, count, err) : sonde_fail_nomem(err);
 	if (status == SONDE_OK)
 		status = transform(&packing, err);
-	if (status == SONDE_OK) {
+	if (status == SONDE_OK && packing.text) {
 		put_blocks(&packing);
 		status = put_file(&packing, out, err);
 	}

@@ -368,7 +368,9 @@ static enum sonde_status get_entry(struct zts_texts *texts, const struct texts_s
 	struct zts_wal_entry entry;
 	enum sonde_status status;
 
-	if (!place || zts_wal_at(source->bytes, source->size, place, &entry, NULL) != SONDE_OK)
+	/* Another id: the file was replaced meanwhile. */
+	if (!place || zts_wal_at(source->bytes, source->size, place, &entry, NULL) != SONDE_OK ||
+	    entry.id != id)
 		return SONDE_END;
 	if (!zts_wal_is_escaped(entry.text, entry.size)) {
 		*text = (const char *)entry.text;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Searches in an FMI. Suffixes of the text are known by their position in sorted order; from one the
- * character before it and the suffix with that in front are a step away, so that texts are read, and
- * patterns extended, from their end to their start.
+ * Searches in an FMI. Suffixes of the text are known by their position in sorted order; from one
+ * the character before it and the suffix with that in front are a step away, so that texts are
+ * read, and patterns extended, from their end to their start.
  */
 #include "base/bytes.h"
 #include "formats/zts/zts_fmi_private.h"
@@ -64,7 +64,9 @@ static uint32_t count_character(const uint8_t *bytes, uint32_t size, uint8_t cha
 	return count;
 }
 
-/* How often a character is before a block, and in it; looked for in earlier blocks where need be. */
+/*
+ * How often a character is before a block, and in it; looked for in earlier blocks where need be.
+ */
 static uint32_t rank_before(const struct zts_fmi *fmi, const struct fmi_block *block,
 			    uint8_t character)
 {
@@ -267,7 +269,9 @@ enum sonde_status zts_fmi_find_within(const struct zts_fmi *fmi, const uint8_t *
 	for (uint32_t position = range.low; position < range.high; position++) {
 		enum sonde_status status;
 
-		/* The text's first byte, where the pattern begins with it or with the mark before. */
+		/*
+		 * The text's first byte, where the pattern begins with it or with the mark before.
+		 */
 		search.first = search.in_id ? (size > 1 ? pattern[1] : 0) : 0;
 		status = find_id(&search, position);
 		if (status == SONDE_LIMIT)

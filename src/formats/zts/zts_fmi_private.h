@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An FMI as its readers see it: descriptors checked at open, blocks unpacked when first needed. The file
- * zts_fmi.c has steps and searches, zts_fmi_whole.c what goes over all of it.
+ * An FMI as its readers see it: descriptors checked at open, blocks unpacked when first needed.
+ * The file zts_fmi.c has steps and searches, zts_fmi_whole.c what goes over all of it.
  */
 #ifndef SONDE_FORMATS_ZTS_FMI_PRIVATE_H
 #define SONDE_FORMATS_ZTS_FMI_PRIVATE_H

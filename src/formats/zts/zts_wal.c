@@ -41,8 +41,9 @@ bool zts_id_parse(const uint8_t *digits, size_t count, uint32_t *id)
 #define EACH_BYTE (~0ull / 255)
 
 /*
- * The first mark (a byte below 4) from `offset` on, `size` where there is none. Eight bytes at a time: a
- * byte below 4 borrows from its highest bit; the lowest byte that does so is the first mark.
+ * The first mark (a byte below 4) from `offset` on, `size` where there is none. Eight bytes at a
+ * time: a byte below 4 borrows from its highest bit; the lowest byte that does so is the first
+ * mark.
  */
 static size_t next_mark(const uint8_t *bytes, size_t size, size_t offset)
 {

@@ -31,9 +31,10 @@ struct zts_fmi {
 	uint32_t first_id;
 	uint32_t whole_text; /* position of the whole text among its suffixes */
 	uint32_t header_crc, found_crc;
-	uint32_t before[257];	  /* characters of the text that are less than this one */
-	struct fmi_block *blocks; /* one more than there are: the end */
-	uint32_t *block_at;	  /* the block of every 1024th position, and the last block */
+	_Atomic uint64_t vain_steps; /* of walks that led nowhere */
+	uint32_t before[257];	     /* characters of the text that are less than this one */
+	struct fmi_block *blocks;    /* one more than there are: the end */
+	uint32_t *block_at;	     /* the block of every 1024th position, and the last block */
 	/* Where the file lacks full rank maps: ours, one for every 32 blocks; else NULL. */
 	uint32_t (*ranks_at)[256];
 };

@@ -132,6 +132,7 @@ enum sonde_status zts_part_load(struct zts_part *part, uint32_t slot, struct zts
 	item = &part->slots.list.items[slot];
 	first = part->first_chunk ? part->first_chunk[slot] : slot;
 	if (!is_loaded(part, &part->slots.list.items[first], loaded)) {
+		loaded->tree.records.count = 0; /* of another chunk: no root is found in it */
 		status = read_chunks(part, first, loaded, err);
 		if (status >= 0)
 			status = zts_tree_decode(&loaded->tree, (uint8_t *)loaded->content.data,

@@ -11,7 +11,7 @@
 
 #define MS_NS 1000000u
 /* Beyond this many bytes of lines for each byte of data something is wrong with the data. */
-#define LINE_BYTES_BASE (256u << 20)
+#define LINE_BYTES_BASE (64u << 20)
 #define LINE_BYTES_FACTOR 16
 
 uint64_t zts_ns_residues(struct sonde_bytes value)
@@ -129,10 +129,11 @@ static void put_lines(struct zts_rebuild *rebuild, size_t number,
 		return;
 	}
 	slot->deep_entry = slot->shallow_entry = UINT32_MAX;
-	if (!rebuild->lines_left_out)
+	if (!rebuild->index.counts_only)
 		zts_found(rebuild->diagnostics, POSTING, rebuild->chunks->path, slot->data_offset,
 			  "at most %zu bytes of lines\tmore", most);
-	rebuild->lines_left_out = true;
+	/* nor is time spent on them: what was collected so far is dropped with the next trace */
+	rebuild->index.counts_only = true;
 }
 
 /* Which of the joined chunks a place of the content is in. */

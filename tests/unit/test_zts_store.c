@@ -393,10 +393,13 @@ static void test_loaded_memory_and_other_parts(void **state)
 	write_part("000001");
 	made_release(&made);
 	make_texts();
-	made_begin(&made, METHOD, 1);
-	made_timestamp(&made, TIME_MS, 5);
-	made_end(&made, 2, 1, 0);
-	made_slot(&made, made_chunk(&made), 0, WHOLE, 1, OTHER);
+	/* as many slots, the first one at the same offset */
+	for (uint64_t i = 0; i < 3; i++) {
+		made_begin(&made, METHOD, 1);
+		made_timestamp(&made, TIME_MS, 5);
+		made_end(&made, 2, 1, 0);
+		made_slot(&made, made_chunk(&made), 0, WHOLE, i, OTHER);
+	}
 	write_part("000002");
 	open_store(scratch_path("store"));
 	for (unsigned int i = 0; i < 4; i++) {
@@ -632,6 +635,54 @@ static void test_times_in_nanoseconds(void **state)
 	close_store();
 }
 
+/* In a trace inside another one ns count from the ticks of the outer one. */
+static void test_times_of_an_inner_trace(void **state)
+{
+	struct zts_loaded loaded = { 0 };
+	struct sonde_error err = { 0 };
+	uint64_t start, duration, outer_ns = TIME_MS * 1000000 + 500;
+	uint64_t inner_ns = outer_ns + 10 * 65536 + 4000;
+	uint64_t stop_ns = outer_ns + 50 * 65536 + 7;
+	const struct zts_slot *slot;
+	uint32_t key;
+
+	(void)state;
+	made_release(&made);
+	make_texts();
+	key = made_text(&made, ZTS_NS_ATTRIBUTE);
+	made_begin(&made, METHOD, 100);
+	made_timestamp(&made, TIME_MS, OTHER);
+	made_number_attribute(&made, key, INT64_C(500) << 16);
+	made_begin(&made, METHOD, 110);
+	made_timestamp(&made, TIME_MS, OTHER);
+	made_number_attribute(&made, key, (int64_t)(inner_ns - TIME_MS * 1000000) << 16 | 7);
+	made_begin(&made, METHOD, 120);
+	made_number_attribute(&made, key, INT64_C(9) << 16);
+	made_end(&made, 130, 1, 0);
+	made_end(&made, 150, 2, 0);
+	made_end(&made, 200, 3, 0);
+	made_chunk(&made);
+	made.props = "sonde.names=1";
+	write_part("000001");
+	unlink(scratch_path("store/000001/qmeta.idx"));
+	open_store(scratch_path("store"));
+	slot = &only_part()->slots.list.items[0];
+	assert_int_equal(slot->start_ns, inner_ns);
+	assert_int_equal(slot->duration_ns, stop_ns - inner_ns);
+	/* the same seen from the inner trace (slot 0) and from the outer one (slot 1) */
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(zts_part_load(only_part(), i, &loaded, &err), SONDE_OK);
+		assert_int_equal(loaded.root, 1 - i);
+		zts_loaded_times(only_part(), &loaded, 1, &start, &duration);
+		assert_int_equal(start, inner_ns);
+		assert_int_equal(duration, stop_ns - inner_ns);
+		zts_loaded_times(only_part(), &loaded, 2, &start, &duration);
+		assert_int_equal(start, outer_ns + 20 * 65536 + 9);
+	}
+	zts_loaded_release(&loaded);
+	close_store();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -652,6 +703,7 @@ int main(void)
 		cmocka_unit_test(test_a_writer_at_work),
 		cmocka_unit_test(test_refresh_of_a_rebuilt_part),
 		cmocka_unit_test(test_times_in_nanoseconds),
+		cmocka_unit_test(test_times_of_an_inner_trace),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch_in_memory, remove_scratch);

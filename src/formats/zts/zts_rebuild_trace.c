@@ -55,20 +55,52 @@ static void note_time(struct zts_slots *slots, uint64_t start_ms, uint64_t stop_
 		slots->last_tstop = (uint32_t)stop_ms;
 }
 
+/* Not over the parents, of which a hostile file has many. */
+uint32_t zts_outermost(const struct zts_tree *tree, uint32_t record)
+{
+	uint32_t top = 0;
+
+	while (record - top >= tree->records.items[top].records)
+		top += tree->records.items[top].records;
+	return top;
+}
+
+static uint64_t residues_of(const struct zts_rebuild *rebuild, uint32_t record)
+{
+	uint32_t trace = rebuild->tree.records.items[record].trace;
+
+	return trace == SONDE_NONE ? 0 : rebuild->residues.items[trace];
+}
+
+static uint64_t start_of(const struct zts_rebuild *rebuild, uint32_t record)
+{
+	const struct zts_trace_start *start = trace_start(&rebuild->tree, record);
+	uint64_t start_ns;
+
+	if (!start || __builtin_mul_overflow(start->timestamp_ms, MS_NS, &start_ns))
+		return 0;
+	return start_ns + (residues_of(rebuild, record) >> 16);
+}
+
 static void set_times(struct zts_rebuild *rebuild, uint32_t record, struct zts_slot *slot)
 {
 	const struct zts_tree *tree = &rebuild->tree;
 	const struct zts_record *first = &tree->records.items[record];
 	const struct zts_trace_start *start = trace_start(tree, record);
-	uint64_t residues = start ? rebuild->residues.items[first->trace] : 0;
-	uint64_t ticks = first->stop > first->start ? first->stop - first->start : 0;
-	uint64_t start_ns = 0, duration_ns;
+	uint64_t residues = residues_of(rebuild, record), start_ns = start_of(rebuild, record);
+	/* what ticks cannot say counts from the ticks of the outermost trace */
+	uint32_t base = residues ? zts_outermost(tree, record) : record;
+	uint64_t ticks, stop_ns, duration_ns;
 
-	if (__builtin_mul_overflow(ticks, ZTS_TICK_NS, &duration_ns))
-		duration_ns = UINT64_MAX - UINT16_MAX;
-	if (start && __builtin_mul_overflow(start->timestamp_ms, MS_NS, &start_ns))
-		start_ns = 0;
-	zts_slot_set_times(slot, start_ns + (residues >> 16), duration_ns + (residues & 0xffff));
+	ticks = first->stop > tree->records.items[base].start ?
+			first->stop - tree->records.items[base].start :
+			0;
+	if (__builtin_mul_overflow(ticks, ZTS_TICK_NS, &stop_ns) ||
+	    __builtin_add_overflow(stop_ns, start_of(rebuild, base) + (residues & 0xffff),
+				   &stop_ns))
+		stop_ns = UINT64_MAX;
+	duration_ns = stop_ns > start_ns ? stop_ns - start_ns : 0;
+	zts_slot_set_times(slot, start_ns, duration_ns);
 	if (start)
 		note_time(rebuild->slots, start->timestamp_ms,
 			  start->timestamp_ms + duration_ns / MS_NS);

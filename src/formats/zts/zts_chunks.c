@@ -15,8 +15,9 @@
 #define LZ4_RATIO 255u
 #define RATIO_SLACK 64u
 /*
- * A chunk that is looked for after damage has at most so many headers of others inside, which only
- * look like ones. Files made to have more of them would take time that is not linear.
+ * A chunk with a checksum that is looked for after damage has at most so many headers of others
+ * inside, which only look like ones; without checksums it has none. Files made to have more of them
+ * would take time that is not linear.
  */
 #define HEADERS_INSIDE 8
 
@@ -217,6 +218,19 @@ static enum sonde_status unpack(const struct zts_chunks *chunks, struct sonde_co
 	return status;
 }
 
+/* The first byte of every item that can begin a chunk. */
+static bool begins_item(uint8_t byte)
+{
+	return byte == 0xff || byte == 0xd8 || (byte & 0xf0) == 0xc0;
+}
+
+/* Plain bytes where the header says otherwise must look like a trace. */
+static bool may_be_plain(const struct zts_chunks *chunks, const struct zts_chunk *chunk)
+{
+	return chunk->stored_size &&
+	       begins_item(chunks->file.data[chunk->offset + ZTS_CHUNK_HEADER_SIZE]);
+}
+
 /* The header's codec first, then the others. */
 static enum sonde_status unpack_any(const struct zts_chunks *chunks,
 				    struct sonde_codec_state *state, const struct zts_chunk *chunk,
@@ -230,6 +244,8 @@ static enum sonde_status unpack_any(const struct zts_chunks *chunks,
 		return status;
 	for (int codec = SONDE_CODEC_NONE; codec <= SONDE_CODEC_LZ4; codec++) {
 		if (codec == (int)chunks->codec)
+			continue;
+		if (codec == SONDE_CODEC_NONE && !may_be_plain(chunks, chunk))
 			continue;
 		*used = (enum sonde_codec)codec;
 		status = unpack(chunks, state, chunk, *used, out, err);
@@ -325,21 +341,13 @@ static bool search_more(struct search *search, size_t end)
 /* Whether no more headers are inside of the first one found than can be there by chance. */
 static bool stands_alone(struct search *search)
 {
+	size_t allowed = search->chunks->has_crc ? HEADERS_INSIDE : 0;
 	size_t end = zts_chunk_next(&search->found[0]);
 
-	while (search->count <= HEADERS_INSIDE + 1) {
-		if (search->count > 1 && search->found[search->count - 1].offset >= end)
-			return true;
+	while (search->count <= allowed + 1)
 		if (!search_more(search, end))
-			return true;
-	}
-	return search->found[HEADERS_INSIDE + 1].offset >= end;
-}
-
-/* The first byte of every item that can begin a chunk. */
-static bool begins_item(uint8_t byte)
-{
-	return byte == 0xff || byte == 0xd8 || (byte & 0xf0) == 0xc0;
+			break;
+	return search->count <= allowed + 1 || search->found[allowed + 1].offset >= end;
 }
 
 /* SONDE_END: it is none. */

@@ -18,7 +18,7 @@ enum sonde_status fmi_damaged(const struct zts_fmi *fmi, struct sonde_error *err
 	return SONDE_CORRUPT;
 }
 
-static struct fmi_block *block_of(const struct zts_fmi *fmi, uint32_t position)
+struct fmi_block *fmi_block_of(const struct zts_fmi *fmi, uint32_t position)
 {
 	size_t part = position / ZTS_FMI_BLOCK_SIZE;
 	uint32_t low = fmi->block_at[part], high = fmi->block_at[part + 1];
@@ -109,7 +109,7 @@ static uint32_t rank_at(const struct zts_fmi *fmi, uint8_t character, uint32_t p
 
 	if (position >= fmi->text_size)
 		return fmi->before[character + 1] - fmi->before[character];
-	block = block_of(fmi, position);
+	block = fmi_block_of(fmi, position);
 	if (!(block->flags & ZTS_FMI_DATA))
 		return rank_before(fmi, block, character) +
 		       (block->rank_count == character ? position - block->first : 0);
@@ -122,7 +122,7 @@ static uint32_t rank_at(const struct zts_fmi *fmi, uint8_t character, uint32_t p
 
 uint32_t fmi_step(const struct zts_fmi *fmi, uint32_t position, uint8_t *character)
 {
-	struct fmi_block *block = block_of(fmi, position);
+	struct fmi_block *block = fmi_block_of(fmi, position);
 	uint8_t scratch[ZTS_FMI_BLOCK_SIZE];
 	uint32_t offset = position - block->first, rank;
 
@@ -142,13 +142,8 @@ uint32_t fmi_step(const struct zts_fmi *fmi, uint32_t position, uint8_t *charact
 	return rank < fmi->before[*character + 1] ? rank : FMI_DAMAGED;
 }
 
-struct fmi_range {
-	uint32_t low, high; /* positions low .. high - 1 */
-};
-
-/* The suffixes that begin with a pattern; none where low == high. False: damaged. */
-static bool find_range(const struct zts_fmi *fmi, const uint8_t *pattern, size_t size,
-		       struct fmi_range *range)
+bool fmi_find_range(const struct zts_fmi *fmi, const uint8_t *pattern, size_t size,
+		    struct fmi_range *range)
 {
 	*range = (struct fmi_range){ 0, fmi->text_size };
 	while (size-- && range->low < range->high) {
@@ -169,7 +164,7 @@ uint64_t zts_fmi_count(const struct zts_fmi *fmi, const uint8_t *pattern, size_t
 {
 	struct fmi_range range;
 
-	return find_range(fmi, pattern, size, &range) ? range.high - range.low : 0;
+	return fmi_find_range(fmi, pattern, size, &range) ? range.high - range.low : 0;
 }
 
 /* Turns the bytes from `start` on round: they were read from their end. */
@@ -192,7 +187,7 @@ enum sonde_status zts_fmi_text(const struct zts_fmi *fmi, uint32_t id, struct so
 	uint32_t position;
 
 	pattern[1 + digits] = ZTS_WAL_END_MARK;
-	if (!find_range(fmi, pattern, digits + 2, &range))
+	if (!fmi_find_range(fmi, pattern, digits + 2, &range))
 		return fmi_damaged(fmi, err);
 	if (range.low == range.high)
 		return SONDE_END;
@@ -266,7 +261,7 @@ enum sonde_status zts_fmi_find_within(const struct zts_fmi *fmi, const uint8_t *
 
 	if (!size)
 		return SONDE_OK;
-	if (!find_range(fmi, pattern, size, &range))
+	if (!fmi_find_range(fmi, pattern, size, &range))
 		return fmi_damaged(fmi, err);
 	search.in_id = pattern[0] == ZTS_WAL_TEXT_MARK;
 	for (uint32_t position = range.low; position < range.high; position++) {
@@ -350,7 +345,7 @@ enum sonde_status zts_fmi_before(const struct zts_fmi *fmi, const uint8_t *patte
 	struct fmi_range range;
 	bool damaged = false;
 
-	if (!find_range(fmi, pattern, size, &range))
+	if (!fmi_find_range(fmi, pattern, size, &range))
 		return fmi_damaged(fmi, err);
 	for (uint32_t start = range.low; start < range.high; start++) {
 		uint32_t position = start;

@@ -58,6 +58,15 @@ enum sonde_status zts_fmi_before(const struct zts_fmi *fmi, const uint8_t *patte
 				 bool (*found)(void *context, const uint8_t *bytes, size_t size),
 				 void *context, struct sonde_error *err);
 
+/*
+ * The same where what is before the pattern are the digits of numbers up to `most`, and there are many: in
+ * no particular order. Nothing else may be before it.
+ */
+enum sonde_status zts_fmi_numbers_before(const struct zts_fmi *fmi, const uint8_t *pattern,
+					 size_t size, uint8_t stop, uint32_t most,
+					 bool (*found)(void *context, uint32_t number),
+					 void *context, struct sonde_error *err);
+
 /* All of it as the bytes of a WAL (magic, entries in the order of ids), appended. */
 enum sonde_status zts_fmi_unpack(const struct zts_fmi *fmi, struct sonde_buffer *wal,
 				 struct sonde_error *err);

@@ -67,6 +67,17 @@ const uint8_t *fmi_block_bytes(const struct zts_fmi *fmi, struct fmi_block *bloc
 
 #define FMI_DAMAGED UINT32_MAX
 
+/* The block that a position is in. */
+struct fmi_block *fmi_block_of(const struct zts_fmi *fmi, uint32_t position);
+
+struct fmi_range {
+	uint32_t low, high; /* positions low .. high - 1 */
+};
+
+/* The suffixes that begin with a pattern; none where low == high. False: damaged. */
+bool fmi_find_range(const struct zts_fmi *fmi, const uint8_t *pattern, size_t size,
+		    struct fmi_range *range);
+
 /* The character before the suffix at `position`, and the position of the suffix with it in front.
  * FMI_DAMAGED where the file makes no sense. */
 uint32_t fmi_step(const struct zts_fmi *fmi, uint32_t position, uint8_t *character);

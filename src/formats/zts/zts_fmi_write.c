@@ -120,11 +120,14 @@ static enum sonde_status gather(struct packing *packing, const struct zts_wal_by
 static enum sonde_status transform(struct packing *packing, struct sonde_error *err)
 {
 	saidx_t *suffixes = malloc((packing->size + 1) * sizeof(*suffixes));
-	uint8_t last = packing->text[packing->size - 1];
 	saidx_t place;
+	uint8_t last;
 
-	if (!suffixes)
+	if (!suffixes || !packing->text) {
+		free(suffixes);
 		return sonde_fail_nomem(err);
+	}
+	last = packing->text[packing->size - 1];
 	place = divbwt(packing->text, packing->text, suffixes, (saidx_t)packing->size);
 	free(suffixes);
 	if (place <= 0)

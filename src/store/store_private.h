@@ -18,6 +18,9 @@ struct sonde_lost_tickets {
 	uint64_t first, last;
 };
 
+/* Failures with successes between them that are told apart. */
+#define SONDE_MOST_LOST 256
+
 struct sonde_store {
 	char *base;
 	int lock_fd;
@@ -39,7 +42,9 @@ struct sonde_store {
 	bool writer_is_broken; /* a sync failed: the writer has to be opened anew */
 	uint64_t ended;	       /* tickets given out */
 	uint64_t synced;       /* all up to here is on the disk, or lost and in `lost` */
-	SONDE_VEC(struct sonde_lost_tickets) lost;
+	/* In the order of time. Not allocated: they are needed when memory fails. */
+	struct sonde_lost_tickets lost[SONDE_MOST_LOST];
+	size_t lost_count;
 	struct sonde_error failure; /* the last one */
 	struct sonde_store_counters counters;
 	uint32_t current; /* the part that is written on; SONDE_NONE */

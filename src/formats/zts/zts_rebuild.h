@@ -20,7 +20,6 @@ struct zts_rebuild {
 	struct zts_tree tree;
 	uint32_t next_entry; /* of the metadata WAL */
 	uint32_t ns_key;     /* UINT32_MAX: none */
-	bool lines_left_out; /* the metadata grew beyond all measure */
 	/* The trace that is being put together: its chunks and their content. */
 	struct sonde_buffer content;
 	SONDE_VEC(struct zts_joined) joined;

@@ -3,6 +3,7 @@
  * The slots and metadata lines of one trace, made from its tree: an inner trace has its slot before the
  * one around it; a trace of several chunks has a slot for each, as existing programs write them.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "formats/zts/zts_findings.h"
@@ -10,7 +11,7 @@
 
 #define MS_NS 1000000u
 /* Beyond this many bytes of lines for each byte of data something is wrong with the data. */
-#define LINE_BYTES_BASE (256u << 20)
+#define LINE_BYTES_BASE (64u << 20)
 #define LINE_BYTES_FACTOR 16
 
 uint64_t zts_ns_residues(struct sonde_bytes value)
@@ -129,7 +130,9 @@ static void make_slot(struct zts_rebuild *rebuild, uint32_t record, size_t chunk
 	make_uuid(slot->uuid, rebuild->joined.items[0].data_offset, first->offset);
 	zts_slot_set_counts(slot, trace);
 	set_times(rebuild, record, slot);
-	old = zts_rebuild_known(rebuild, slot->data_offset, start_offset);
+	/* all slots of a chunked trace must have one UUID: that of the first */
+	old = record == 0 ? zts_rebuild_known(rebuild, rebuild->joined.items[0].data_offset, 0) :
+			    zts_rebuild_known(rebuild, slot->data_offset, start_offset);
 	if (old)
 		take_over(slot, old);
 }
@@ -147,10 +150,11 @@ static void put_lines(struct zts_rebuild *rebuild, size_t number,
 		return;
 	}
 	slot->deep_entry = slot->shallow_entry = UINT32_MAX;
-	if (!rebuild->lines_left_out)
+	if (!rebuild->index.counts_only)
 		zts_found(rebuild->diagnostics, POSTING, rebuild->chunks->path, slot->data_offset,
 			  "at most %zu bytes of lines\tmore", most);
-	rebuild->lines_left_out = true;
+	/* nor is time spent on them: what was collected so far is dropped with the next trace */
+	rebuild->index.counts_only = true;
 }
 
 /* Which of the joined chunks a place of the content is in. */

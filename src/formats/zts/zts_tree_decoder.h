@@ -23,6 +23,10 @@ struct zts_decoder {
 /* The item at the position, whatever it is; steps over it. */
 enum sonde_status zts_decode_item(struct zts_decoder *decoder);
 
+/* Like zts_tree_decode(), every item by zts_decode_item(): for tests. */
+enum sonde_status zts_tree_decode_slowly(struct zts_tree *tree, const uint8_t *bytes, size_t size,
+					 struct sonde_error *err);
+
 /* One pair of method call info for the innermost record. */
 enum sonde_status zts_decode_info(struct zts_decoder *decoder, uint64_t key, uint64_t value);
 

@@ -30,6 +30,7 @@ struct sonde_store {
 	pthread_mutex_t ingest;
 	struct zts_writer *writer;	/* NULL: the next begin opens or makes one */
 	bool may_go_on;			/* with the current part, where there is no writer */
+	uint32_t highest;		/* number of the newest part; SONDE_NONE */
 	uint64_t part_began_s;		/* by the clock that only goes forward */
 	struct zts_writer_size counted; /* of the writer: what is in `counters` already */
 	struct zts_writer_names *names; /* for the next part */
@@ -48,7 +49,6 @@ struct sonde_store {
 	struct sonde_error failure; /* the last one */
 	struct sonde_store_counters counters;
 	uint32_t current; /* the part that is written on; SONDE_NONE */
-	uint32_t highest; /* number of the newest part; SONDE_NONE */
 
 	/* Archiving and retention: one part at a time, by one thread. */
 	pthread_mutex_t maintenance;

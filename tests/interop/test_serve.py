@@ -131,7 +131,7 @@ class Refused(ServeCase):
         # many values in few bytes: an empty attribute is two
         spans = [span_message(*numbered_ids(1), more=bytes_field(9, b"") * (12 * MIB // 2))]
         self.assertEqual(server.post(request_message(spans)).status, 413)
-        spans = [bytes_field(1, b"")] * (4 * MIB)
+        spans = [bytes_field(1, b"")] * (3 * MIB)
         self.assertEqual(server.post(request_message(spans)).status, 200)
         resource = {f"key-{i}": i for i in range(20000)}
         spans = [span_message(*numbered_ids(i + 1)) for i in range(20000)]

@@ -51,12 +51,14 @@ void sonde_store_lose_writer(struct sonde_store *store, const struct sonde_error
 	store->may_go_on = true;
 }
 
-void sonde_store_settle(struct sonde_store *store)
+void sonde_store_settle(struct sonde_store *store, bool wait)
 {
 	struct sonde_error failure;
 	bool is_broken;
 
 	pthread_mutex_lock(&store->commit);
+	while (wait && store->in_flight)
+		pthread_cond_wait(&store->changed, &store->commit);
 	is_broken = store->writer_is_broken;
 	failure = store->failure;
 	pthread_mutex_unlock(&store->commit);
@@ -80,7 +82,7 @@ static struct zts_writer_sync *take(struct sonde_store *store, uint64_t *covers)
 	struct sonde_error failure;
 
 	pthread_mutex_lock(&store->ingest);
-	sonde_store_settle(store);
+	sonde_store_settle(store, false);
 	pthread_mutex_lock(&store->commit);
 	*covers = store->ended;
 	pthread_mutex_unlock(&store->commit);

@@ -197,6 +197,7 @@ enum sonde_status sonde_store_finish_part(struct sonde_store *store, struct sond
 {
 	enum sonde_status status;
 
+	sonde_store_settle(store, true);
 	if (!store->writer)
 		return SONDE_OK;
 	zts_writer_names_free(store->names);

@@ -153,7 +153,7 @@ enum sonde_status sonde_store_close(struct sonde_store *store, struct sonde_erro
 	if (!store)
 		return SONDE_OK;
 	pthread_mutex_lock(&store->ingest);
-	sonde_store_settle(store);
+	sonde_store_settle(store, true);
 	if (store->writer) {
 		status = zts_writer_close(store->writer, err);
 		store->writer = NULL;
@@ -186,7 +186,7 @@ static enum sonde_status prepare_writer(struct sonde_store *store, struct sonde_
 {
 	enum sonde_status status = SONDE_OK;
 
-	sonde_store_settle(store);
+	sonde_store_settle(store, false);
 	if (store->writer && is_time_for_a_new_part(store))
 		status = sonde_store_finish_part(store, err);
 	return status < 0 ? status : sonde_store_need_writer(store, err);
@@ -231,7 +231,7 @@ enum sonde_status sonde_store_rotate(struct sonde_store *store, struct sonde_err
 	enum sonde_status status = SONDE_OK;
 
 	pthread_mutex_lock(&store->ingest);
-	sonde_store_settle(store);
+	sonde_store_settle(store, false);
 	if (!store->writer && store->may_go_on)
 		status = sonde_store_go_on(store, NULL, &failure);
 	if (status >= 0 && store->writer && zts_writer_size(store->writer).slots)

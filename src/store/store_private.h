@@ -77,8 +77,11 @@ void sonde_store_count(struct sonde_store *store);
 /* commit.c: with `ingest` held. */
 /* The writer's unsynced traces are lost: their tickets fail. The writer is freed. */
 void sonde_store_lose_writer(struct sonde_store *store, const struct sonde_error *err);
-/* Waits until no sync uses the writer; frees it where one has failed. */
-void sonde_store_settle(struct sonde_store *store);
+/*
+ * Frees the writer where a sync of it has failed. With `wait`, none that another thread began uses it any
+ * more: before it is synced or freed.
+ */
+void sonde_store_settle(struct sonde_store *store, bool wait);
 
 /* retain.c */
 void sonde_store_wake_background(struct sonde_store *store);

@@ -12,7 +12,7 @@
 /* What a script tries beside plain calls. */
 struct script_options {
 	bool use_ticks;
-	unsigned int calls;  /* at most, beside the first; 0: 20 */
+	unsigned int calls; /* at most, beside the first; 0: 20 */
 	bool no_inner_traces;
 	bool large; /* attributes of some kB */
 };
@@ -29,7 +29,8 @@ bool script_number(const uint64_t uuid[2], uint64_t *number);
  * NULL where a slot's trace is what the script of its number says: records, times, attributes,
  * exceptions, names of the slot. Else what differs (valid until the next call). No asserts.
  */
-const char *script_compare(struct zts_part *part, uint32_t slot, const struct script_options *options);
+const char *script_compare(struct zts_part *part, uint32_t slot,
+			   const struct script_options *options);
 
 /* The slots and postings of a part are those that are made anew from its data; NULL, or what differs. */
 const char *script_compare_metadata(struct zts_part *part);

@@ -54,20 +54,41 @@ static void note_time(struct zts_slots *slots, uint64_t start_ms, uint64_t stop_
 		slots->last_tstop = (uint32_t)stop_ms;
 }
 
+/* When a trace began, and the residues of its first record. */
+static uint64_t start_of(const struct zts_rebuild *rebuild, uint32_t record, uint64_t *residues)
+{
+	const struct zts_trace_start *start = trace_start(&rebuild->tree, record);
+	uint64_t ns;
+
+	*residues = start ? rebuild->residues.items[rebuild->tree.records.items[record].trace] : 0;
+	if (!start || __builtin_mul_overflow(start->timestamp_ms, MS_NS, &ns))
+		ns = 0;
+	return ns + (*residues >> 16);
+}
+
 static void set_times(struct zts_rebuild *rebuild, uint32_t record, struct zts_slot *slot)
 {
 	const struct zts_tree *tree = &rebuild->tree;
 	const struct zts_record *first = &tree->records.items[record];
 	const struct zts_trace_start *start = trace_start(tree, record);
-	uint64_t residues = start ? rebuild->residues.items[first->trace] : 0;
-	uint64_t ticks = first->stop > first->start ? first->stop - first->start : 0;
-	uint64_t start_ns = 0, duration_ns;
+	uint64_t residues, outer_residues, stop_ns, duration_ns, from = first->start;
+	uint64_t start_ns = start_of(rebuild, record, &residues), base_ns = start_ns;
 
-	if (__builtin_mul_overflow(ticks, ZTS_TICK_NS, &duration_ns))
-		duration_ns = UINT64_MAX - UINT16_MAX;
-	if (start && __builtin_mul_overflow(start->timestamp_ms, MS_NS, &start_ns))
-		start_ns = 0;
-	zts_slot_set_times(slot, start_ns + (residues >> 16), duration_ns + (residues & 0xffff));
+	/* residues count from the ticks of the outermost trace, also inside an inner one */
+	if (record != rebuild->outer && start) {
+		uint64_t outer_ns = start_of(rebuild, rebuild->outer, &outer_residues);
+
+		if (residues || outer_residues) {
+			base_ns = outer_ns;
+			from = tree->records.items[rebuild->outer].start;
+		}
+	}
+	if (__builtin_mul_overflow(first->stop > from ? first->stop - from : 0, ZTS_TICK_NS,
+				   &duration_ns))
+		duration_ns = UINT64_MAX / 2;
+	stop_ns = base_ns + duration_ns + (residues & 0xffff);
+	duration_ns = stop_ns > start_ns ? stop_ns - start_ns : 0;
+	zts_slot_set_times(slot, start_ns, duration_ns);
 	if (start)
 		note_time(rebuild->slots, start->timestamp_ms,
 			  start->timestamp_ms + duration_ns / MS_NS);
@@ -298,6 +319,7 @@ static void feed_tree(struct zts_rebuild *rebuild)
 	uint32_t open = SONDE_NONE;
 
 	rebuild->chunk = 0;
+	rebuild->outer = 0;
 	keep_chunk_slot(rebuild);
 	for (uint32_t i = 0; i < tree->records.count && !rebuild->index.failed; i++) {
 		const struct zts_record *record = &tree->records.items[i];
@@ -307,6 +329,8 @@ static void feed_tree(struct zts_rebuild *rebuild)
 		while (rebuild->chunk + 1 < rebuild->joined.count &&
 		       record->offset >= rebuild->joined.items[rebuild->chunk + 1].content_offset)
 			end_chunk(rebuild);
+		if (record->parent == SONDE_NONE)
+			rebuild->outer = i;
 		begin_record(rebuild, i);
 		open = i;
 	}

@@ -19,6 +19,7 @@
 #include "formats/zts/zts_wal.h"
 #include "formats/zts/zts_writer_parts.h"
 
+#define SLOT_SIZE ((size_t)ZTS_QMETA_SLOT_WORDS * 8)
 #define CHUNK_SIZE ((size_t)16 << 20)
 #define WRITE_OUT_SIZE ((size_t)1 << 20) /* so much is collected before it is written */
 #define FIRST_ID_LIMIT 65536		 /* of zts_index, which makes tables up to it at a time */
@@ -111,7 +112,7 @@ void zts_writer_free(struct zts_writer *writer)
 	sonde_vec_release(&writer->open_traces);
 	zts_index_release(&writer->index);
 	sonde_buffer_release(&writer->trace_meta);
-	sonde_buffer_release(&writer->trace_slots);
+	sonde_vec_release(&writer->trace_slots);
 	free(writer->folder);
 	free(writer);
 }
@@ -293,7 +294,8 @@ static void clear_trace(struct zts_writer *writer)
 	writer->fault = NULL;
 	writer->open.count = writer->open_traces.count = 0;
 	writer->trace = SONDE_NONE;
-	writer->pair_count = writer->chunk_number = writer->trace_slot_count = 0;
+	writer->pair_count = writer->chunk_number = 0;
+	writer->trace_slots.count = 0;
 	writer->stop = writer->trace_records = 0;
 	if (writer->content.capacity > CONTENT_KEPT)
 		sonde_buffer_release(&writer->content);
@@ -302,7 +304,6 @@ static void clear_trace(struct zts_writer *writer)
 	sonde_buffer_clear(&writer->content);
 	sonde_buffer_clear(&writer->pairs);
 	sonde_buffer_clear(&writer->trace_meta);
-	sonde_buffer_clear(&writer->trace_slots);
 	writer->trace_meta_id = writer->next_meta_id;
 }
 
@@ -416,13 +417,13 @@ static enum sonde_status examine_trace(struct zts_writer *writer, struct sonde_e
 	if (writer->fault)
 		return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET, "%s", writer->fault);
 	if (writer->content.failed || writer->pairs.failed || writer->index.failed ||
-	    writer->trace_meta.failed || writer->trace_slots.failed)
+	    writer->trace_meta.failed)
 		return sonde_fail_nomem(err);
 	if (!writer->in_trace || !writer->has_ended)
 		return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
 				  "a trace ends with %zu records open", writer->open.count);
 	if (!writer->has_high_name &&
-	    writer->trace_slot_count <= ZTS_MAX_SLOTS - writer->slot_count)
+	    writer->trace_slots.count <= ZTS_MAX_SLOTS - writer->slot_count)
 		return SONDE_OK;
 	writer->is_full = true;
 	return sonde_fail(
@@ -435,14 +436,9 @@ static enum sonde_status examine_trace(struct zts_writer *writer, struct sonde_e
 /* Keeps in mind what the header says of all traces. */
 static void count_trace(struct zts_writer *writer)
 {
-	const uint8_t *slot =
-		(const uint8_t *)writer->trace_slots.data + writer->trace_slots.size - 96;
-	uint64_t start_ns, duration_ns;
+	const struct zts_slot *slot = &writer->trace_slots.items[writer->trace_slots.count - 1];
+	uint64_t start_ns = slot->start_ns, duration_ns = slot->duration_ns;
 
-	memcpy(&start_ns, slot + 9 * 8, sizeof(start_ns));
-	memcpy(&duration_ns, slot + 10 * 8, sizeof(duration_ns));
-	start_ns = be64toh(start_ns);
-	duration_ns = be64toh(duration_ns);
 	if (!writer->slot_count || (uint32_t)(start_ns / 1000000) < writer->first_tstart)
 		writer->first_tstart = (uint32_t)(start_ns / 1000000);
 	if (!writer->slot_count ||
@@ -479,9 +475,11 @@ static enum sonde_status write_out(struct zts_writer *writer, struct sonde_error
 /* The chunk, the postings and the slots of a trace that is whole. */
 static enum sonde_status append_trace(struct zts_writer *writer, struct sonde_error *err)
 {
+	size_t size = writer->trace_slots.count * SLOT_SIZE;
+	char *place = sonde_buffer_reserve(&writer->slots.pending, size);
 	enum sonde_status status;
 
-	if (!sonde_buffer_reserve(&writer->slots.pending, writer->trace_slots.size))
+	if (!place)
 		return sonde_fail_nomem(err);
 	status = zts_writer_put_chunk(writer, err);
 	if (status < 0)
@@ -496,9 +494,10 @@ static enum sonde_status append_trace(struct zts_writer *writer, struct sonde_er
 		return status;
 	}
 	count_trace(writer);
-	sonde_buffer_put(&writer->slots.pending, writer->trace_slots.data,
-			 writer->trace_slots.size);
-	writer->slot_count += writer->trace_slot_count;
+	for (size_t i = 0; i < writer->trace_slots.count; i++)
+		zts_put_slot((uint8_t *)place + i * SLOT_SIZE, &writer->trace_slots.items[i]);
+	writer->slots.pending.size += size;
+	writer->slot_count += (uint32_t)writer->trace_slots.count;
 	writer->next_meta_id = writer->trace_meta_id;
 	return SONDE_OK;
 }

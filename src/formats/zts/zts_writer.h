@@ -70,8 +70,8 @@ struct zts_record_head {
 	/* A trace begins here: the first record always, others where they have a slot of their own. */
 	bool begins_trace;
 	uint64_t timestamp_ms; /* begins_trace with ticks; with ns it follows from start */
-	uint32_t type;	       /* text id; 0: none */
-	uint64_t span, parent; /* 0: none; also where no trace begins */
+	uint32_t type; /* text id; 0: none. Also where no trace begins, as span and parent */
+	uint64_t span, parent; /* 0: none */
 	uint64_t uuid[2];      /* of an inner trace; zeros: made from the outer one's */
 };
 

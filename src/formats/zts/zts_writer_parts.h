@@ -130,9 +130,8 @@ struct zts_writer {
 	uint64_t stop;		   /* latest time seen, as given */
 	uint64_t trace_records;
 	struct zts_index index;
-	struct sonde_buffer trace_meta;	 /* entries of its slots */
-	struct sonde_buffer trace_slots; /* 96 bytes each */
-	uint32_t trace_slot_count;
+	struct sonde_buffer trace_meta; /* entries of its slots */
+	SONDE_VEC(struct zts_slot) trace_slots;
 	uint32_t trace_meta_id; /* the next one */
 };
 

@@ -123,20 +123,32 @@ static void set_slot(const struct zts_writer *writer, const struct zts_open_trac
 }
 
 /* Adds a slot to those of the trace being built. */
-static void add_slot(struct zts_writer *writer, struct zts_slot *slot,
+static void add_slot(struct zts_writer *writer, const struct zts_slot *slot,
 		     const struct zts_index_trace *trace)
 {
-	uint8_t *place;
+	struct zts_slot *added = sonde_vec_push(&writer->trace_slots);
 
-	zts_index_put_entries(&writer->trace_meta, slot,
-			      writer->slot_count + writer->trace_slot_count, trace,
-			      &writer->trace_meta_id);
-	place = (uint8_t *)sonde_buffer_reserve(&writer->trace_slots, 96);
-	if (!place)
+	if (!added) {
+		writer->content.failed = true;
 		return;
-	zts_put_slot(place, slot);
-	writer->trace_slots.size += 96;
-	writer->trace_slot_count++;
+	}
+	*added = *slot;
+	zts_index_put_entries(&writer->trace_meta, added,
+			      writer->slot_count + (uint32_t)writer->trace_slots.count - 1, trace,
+			      &writer->trace_meta_id);
+}
+
+/* What is known at the end of a chunked trace: slots of its chunks and of traces within it say it. */
+static void mark_chunked(struct zts_writer *writer, uint64_t start_ns, uint64_t duration_ns)
+{
+	for (size_t i = 0; i < writer->trace_slots.count; i++) {
+		struct zts_slot *slot = &writer->trace_slots.items[i];
+		uint8_t place = slot->flags & (ZTS_RECORD_FIRST | ZTS_RECORD_LAST);
+
+		slot->flags |= ZTS_RECORD_CHUNKED;
+		if (place != (ZTS_RECORD_FIRST | ZTS_RECORD_LAST))
+			zts_slot_set_times(slot, start_ns, duration_ns);
+	}
 }
 
 /* Whether the outer trace is shorter than what is kept. */
@@ -156,12 +168,11 @@ bool zts_writer_trace_ended(void *context, const struct zts_index_trace *trace)
 	set_slot(writer, open, &slot);
 	zts_slot_set_times(&slot, open->start_ns, duration_ns);
 	zts_slot_set_counts(&slot, trace);
-	if (writer->chunk_number && trace->is_inner)
-		slot.flags |= ZTS_RECORD_CHUNKED;
 	if (writer->chunk_number && !trace->is_inner) {
 		slot.flags = (uint8_t)((slot.flags & ~ZTS_RECORD_FIRST) | ZTS_RECORD_CHUNKED);
 		slot.data_offset = writer->data.size + writer->data.pending.size;
 		slot.start_offset = 0;
+		mark_chunked(writer, open->start_ns, duration_ns);
 	}
 	zts_writer_mark_name(writer, open->type);
 	if (!trace->is_inner)
@@ -174,7 +185,6 @@ bool zts_writer_trace_ended(void *context, const struct zts_index_trace *trace)
 static void cut_chunk(struct zts_writer *writer)
 {
 	const struct zts_open_trace *outer = &writer->open_traces.items[0];
-	uint64_t last_ns = to_ns(writer, outer, writer->stop);
 	struct zts_index_trace so_far;
 	struct sonde_error err;
 	struct zts_slot slot;
@@ -183,8 +193,6 @@ static void cut_chunk(struct zts_writer *writer)
 		return;
 	set_slot(writer, outer, &slot);
 	zts_index_so_far(&writer->index, &so_far);
-	zts_slot_set_times(&slot, outer->start_ns,
-			   last_ns > outer->start_ns ? last_ns - outer->start_ns : 0);
 	zts_slot_set_counts(&slot, &so_far);
 	slot.flags = (uint8_t)((slot.flags & ~(ZTS_RECORD_FIRST | ZTS_RECORD_LAST)) |
 			       ZTS_RECORD_CHUNKED | (writer->chunk_number ? 0 : ZTS_RECORD_FIRST));
@@ -225,7 +233,7 @@ static struct zts_open_trace *open_trace(struct zts_writer *writer,
 	}
 	if (!trace->uuid[0] && !trace->uuid[1]) {
 		/* Unlike any other of the store: the outer one's and how many traces and slots came before. */
-		uint64_t number = (uint64_t)(writer->slot_count + writer->trace_slot_count + 1)
+		uint64_t number = (uint64_t)(writer->slot_count + writer->trace_slots.count + 1)
 				  << 24;
 
 		number = (number + writer->open_traces.count) * 0x9e3779b97f4a7c15u;
@@ -250,7 +258,7 @@ static bool may_begin(struct zts_writer *writer, const struct zts_record_head *h
 		refuse(writer, "times in ticks and times in ns in one trace");
 		return false;
 	}
-	if (head->type > ZTS_MAX_NAME_ID)
+	if (head->type > ZTS_MAX_NAME_ID && (head->begins_trace || !writer->open.count))
 		writer->has_high_name = true;
 	return !writer->content.failed;
 }
@@ -268,11 +276,10 @@ static void put_record_head(struct zts_writer *writer, const struct zts_record_h
 	*p++ = 0x9f;
 	p = put_info(p, ZTS_INFO_START, tick);
 	p = put_info(p, ZTS_INFO_METHOD, head->method);
-	if (trace) {
+	if (trace)
 		p = put_info(p, ZTS_INFO_TIMESTAMP, trace->start_ns / NS_PER_MS);
-		if (head->type)
-			p = put_info(p, ZTS_INFO_TYPE, head->type);
-	}
+	if (head->type)
+		p = put_info(p, ZTS_INFO_TYPE, head->type);
 	if (head->span)
 		p = put_info(p, ZTS_INFO_SPAN, head->span);
 	if (head->parent)

@@ -224,6 +224,26 @@ static enum sonde_status find_shallow(struct sonde_finder *finder,
 	return status;
 }
 
+/*
+ * Other programs give traces inside of others texts of what is around them: there the index says too much,
+ * and who is found must be looked at.
+ */
+static void doubt_inner(const struct sonde_finder *finder, struct zts_set *sure,
+			struct zts_set *rest)
+{
+	const struct zts_slots *slots = &finder->look.part->slots;
+	size_t slot;
+
+	if (finder->look.part->has_names)
+		return;
+	for (slot = zts_set_next(sure, 0); slot != SIZE_MAX; slot = zts_set_next(sure, slot + 1)) {
+		if (!slots->list.items[slot].start_offset)
+			continue;
+		sure->words[slot / 64] &= ~(UINT64_C(1) << slot % 64);
+		zts_set_add(rest, slot);
+	}
+}
+
 static enum sonde_status find_deep(struct sonde_finder *finder, const struct sonde_query_node *test,
 				   const struct sonde_find_ids *ids, const struct zts_set *within,
 				   struct zts_set *found, struct sonde_error *err)
@@ -239,6 +259,7 @@ static enum sonde_status find_deep(struct sonde_finder *finder, const struct son
 	status = ask_index(finder, ids, true, sure, rest, err);
 	sonde_set_keep(sure, within);
 	sonde_set_keep(rest, within);
+	doubt_inner(finder, sure, rest);
 	sonde_set_add_all(found, sure);
 	if (status == SONDE_OK)
 		status = look_at_all(finder, test, rest, found, err);

@@ -66,6 +66,18 @@ static bool test_pair(void *context, uint32_t pair, uint32_t value, const char *
 	return true;
 }
 
+/* Whether true, false or null may be meant: not all of them have pairs. */
+static bool may_match_words(const struct sonde_query_node *test)
+{
+	static const char *const words[] = { "true", "false", "null" };
+	size_t i;
+
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (sonde_query_matches(test, words[i], strlen(words[i])))
+			return true;
+	return false;
+}
+
 /* Numbers: every pair of the key is looked at. */
 static enum sonde_status find_numbers(struct zts_part *part, const struct sonde_query_node *test,
 				      struct sonde_find_ids *ids, struct sonde_error *err)
@@ -74,8 +86,9 @@ static enum sonde_status find_numbers(struct zts_part *part, const struct sonde_
 	enum sonde_status status = SONDE_OK;
 	size_t key;
 
-	/* A rebuilt index lacks pairs that no text was there for. */
-	ids->rest = part->is_rebuilt ? SONDE_REST_KEY : SONDE_REST_KEY_NOT_PAIRS;
+	/* A rebuilt index lacks pairs that no text was there for; null never has one. */
+	ids->rest = part->is_rebuilt || may_match_words(test) ? SONDE_REST_KEY :
+								SONDE_REST_KEY_NOT_PAIRS;
 	for (key = zts_set_next(&ids->keys, 0); key != SIZE_MAX && status == SONDE_OK;
 	     key = zts_set_next(&ids->keys, key + 1))
 		status = zts_texts_pairs(part->texts, (uint32_t)key, test_pair, &walk, err);
@@ -105,14 +118,6 @@ static enum sonde_status find_values(struct zts_part *part, const struct sonde_q
 	return status;
 }
 
-static bool is_literal_word(const struct sonde_query_node *test)
-{
-	return test->match == SONDE_MATCH_EXACT &&
-	       ((test->size == 4 &&
-		 (!memcmp(test->text, "true", 4) || !memcmp(test->text, "null", 4))) ||
-		(test->size == 5 && !memcmp(test->text, "false", 5)));
-}
-
 /* Patterns may match numbers, too: 5* or *. */
 static bool may_match_numbers(const struct sonde_query_node *test)
 {
@@ -122,13 +127,6 @@ static bool may_match_numbers(const struct sonde_query_node *test)
 		if (!strchr("0123456789+-.eE", test->text[i]) || !test->text[i])
 			return false;
 	return true;
-}
-
-static bool may_match_words(const struct sonde_query_node *test)
-{
-	return memmem("true", 4, test->text, test->size) ||
-	       memmem("false", 5, test->text, test->size) ||
-	       memmem("null", 4, test->text, test->size);
 }
 
 static enum sonde_status find_attribute(struct zts_part *part, const struct sonde_query_node *test,
@@ -148,9 +146,8 @@ static enum sonde_status find_attribute(struct zts_part *part, const struct sond
 		ids->rest = SONDE_REST_KEY; /* the empty text has no id */
 		return SONDE_OK;
 	}
-	if (is_text && !is_literal_word(test) &&
-	    (test->match == SONDE_MATCH_EXACT ||
-	     (!may_match_numbers(test) && !may_match_words(test))))
+	if (is_text && !may_match_words(test) &&
+	    (test->match == SONDE_MATCH_EXACT || !may_match_numbers(test)))
 		return find_values(part, test, ids, err);
 	return find_numbers(part, test, ids, err);
 }

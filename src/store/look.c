@@ -341,6 +341,18 @@ static bool span_matches(const struct sonde_look *look, const struct sonde_query
 	return identity->has_span && id_matches(test, &id);
 }
 
+/* The type of a record where one begins a trace inside of this one. */
+static bool type_matches(const struct sonde_look *look, const struct sonde_query_node *test,
+			 const struct zts_record *record)
+{
+	const struct zts_identity *identity;
+
+	if (record->identity == SONDE_NONE || !look->part->has_names)
+		return false;
+	identity = &look->loaded.tree.identities.items[record->identity];
+	return identity->has_type && name_matches(look->part, test, identity->type);
+}
+
 static bool well_known_matches(struct sonde_look *look, const struct sonde_query_node *test,
 			       uint32_t record)
 {
@@ -368,6 +380,7 @@ static bool record_matches(struct sonde_look *look, const struct sonde_query_nod
 		return span_matches(look, test, record);
 	case SONDE_FIELD_ANY_TEXT:
 		return method_has_text(look, test, record->method) ||
+		       type_matches(look, test, record) ||
 		       attribute_matches(look, test, number, NULL, 0) ||
 		       exception_matches(look, test, record->exception);
 	default:

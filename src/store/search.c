@@ -369,26 +369,29 @@ static enum sonde_status order_candidates(struct search *search, struct sonde_er
 	return SONDE_OK;
 }
 
-static void put_cursor(const struct search *search, const struct candidate *last,
+static void put_cursor(const struct search *search, const struct cursor *cursor,
 		       struct sonde_buffer *out)
 {
 	sonde_buffer_put_format(out, "%c%u-%016" PRIx64 "-%" PRIx32 "-%" PRIx32,
 				search->request->ascending ? 'a' : 'd',
-				(unsigned int)search->request->sort, last->low, last->number,
-				last->slot);
+				(unsigned int)search->request->sort, cursor->key, cursor->number,
+				cursor->slot);
 }
 
+/* One of the same order, written exactly as it is given out. */
 static bool parse_cursor(struct search *search, const char *text)
 {
-	char direction, behind;
-	unsigned int sort;
+	struct sonde_buffer again = { 0 };
+	bool is_same;
 
 	search->after.is_set = true;
-	return sscanf(text, "%c%u-%" SCNx64 "-%" SCNx32 "-%" SCNx32 "%c", &direction, &sort,
-		      &search->after.key, &search->after.number, &search->after.slot,
-		      &behind) == 5 &&
-	       direction == (search->request->ascending ? 'a' : 'd') &&
-	       sort == (unsigned int)search->request->sort;
+	if (sscanf(text, "%*c%*u-%" SCNx64 "-%" SCNx32 "-%" SCNx32, &search->after.key,
+		   &search->after.number, &search->after.slot) != 3)
+		return false;
+	put_cursor(search, &search->after, &again);
+	is_same = sonde_buffer_text(&again) && !strcmp(again.data, text);
+	sonde_buffer_release(&again);
+	return is_same;
 }
 
 /* The hits of the page, with exact times. */
@@ -423,8 +426,14 @@ static enum sonde_status take_page(struct search *search, struct sonde_search_re
 	}
 	sonde_look_release(&look);
 	result->has_more = end < count;
-	if (result->has_more && end > begin)
-		put_cursor(search, &search->found.list.items[end - 1], &result->cursor);
+	if (result->has_more && end > begin) {
+		const struct candidate *last = &search->found.list.items[end - 1];
+		struct cursor cursor = { .key = last->low,
+					 .number = last->number,
+					 .slot = last->slot };
+
+		put_cursor(search, &cursor, &result->cursor);
+	}
 	if (status == SONDE_OK && result->cursor.failed)
 		status = sonde_fail_nomem(err);
 	return status;

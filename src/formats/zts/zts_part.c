@@ -113,15 +113,18 @@ void zts_part_free(struct zts_part *part)
 	free(part);
 }
 
-static void read_props(struct zts_part *part, struct sonde_diagnostics *diagnostics)
+static enum sonde_status read_props(struct zts_part *part, struct sonde_diagnostics *diagnostics,
+				    struct sonde_error *err)
 {
-	struct sonde_error err;
 	uint64_t flags = 0, names = 0;
 	size_t size;
+	enum sonde_status status = zts_props_read(&part->props, part->path, err);
 
-	if (zts_props_read(&part->props, part->path, &err) < 0)
+	if (status == SONDE_NOMEM)
+		return status;
+	if (status < 0)
 		zts_found(diagnostics, PROPS, part->path, SONDE_NO_OFFSET, "a file of settings\t%s",
-			  err.message);
+			  err->message);
 	if (!zts_props_number(&part->props, "store.iflags", &flags) &&
 	    zts_props_get(&part->props, "store.iflags", &size))
 		zts_found(diagnostics, PROPS, part->path, SONDE_NO_OFFSET,
@@ -129,6 +132,7 @@ static void read_props(struct zts_part *part, struct sonde_diagnostics *diagnost
 	part->archived = flags & ZTS_PROPS_ARCHIVED;
 	part->has_names = zts_props_number(&part->props, ZTS_PROPS_NAMES, &names) && names;
 	part->slots.has_names = part->has_names;
+	return SONDE_OK;
 }
 
 /* Reads the slots; *damaged where they must be made anew. A qmeta.idx that went away is none. */
@@ -235,8 +239,8 @@ static enum sonde_status open_files(struct zts_part *part, struct sonde_diagnost
 		return status;
 	part->names_hash = listing.hash;
 	part->generation = 1;
-	read_props(part, diagnostics);
-	if (listing.has_qmeta)
+	status = read_props(part, diagnostics, err);
+	if (status >= 0 && listing.has_qmeta)
 		status = read_slots(part, diagnostics, &damaged, err);
 	if (status >= 0)
 		status = open_data(part, diagnostics, err);
@@ -345,11 +349,12 @@ enum sonde_status zts_part_refresh(struct zts_part *part, struct sonde_error *er
 		return SONDE_END;
 	same_names = listing.hash == part->names_hash;
 	if (!same_names)
-		read_props(part, NULL);
-	part->names_hash = listing.hash;
-	status = read_slots(part, NULL, &damaged, err);
+		status = read_props(part, NULL, err);
+	if (status >= 0)
+		status = read_slots(part, NULL, &damaged, err);
 	if (status < 0)
 		return status;
+	part->names_hash = listing.hash;
 	if (damaged)
 		return SONDE_END;
 	if (same_names && part->slots.list.count == before)

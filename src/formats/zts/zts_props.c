@@ -3,8 +3,10 @@
  * store.props: lines of key=value. The text is kept as it is, so that comments, order and keys that are
  * not known here survive a change of one value.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "formats/zts/zts_meta.h"
@@ -39,6 +41,14 @@ static enum sonde_status read_file(struct zts_props *props, const char *path,
 	return status;
 }
 
+/* Surely not there: what merely cannot be looked at must not be taken for empty and written anew. */
+static bool is_absent(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) && (errno == ENOENT || errno == ENOTDIR);
+}
+
 enum sonde_status zts_props_read(struct zts_props *props, const char *folder,
 				 struct sonde_error *err)
 {
@@ -51,7 +61,7 @@ enum sonde_status zts_props_read(struct zts_props *props, const char *folder,
 
 		if (!path)
 			return sonde_fail_nomem(err);
-		if (sonde_path_kind(path) != SONDE_PATH_ABSENT)
+		if (!is_absent(path))
 			status = read_file(props, path, err);
 		free(path);
 		if (status != SONDE_END)

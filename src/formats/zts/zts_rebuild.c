@@ -28,12 +28,6 @@ static void release(struct zts_rebuild *rebuild)
 	sonde_vec_release(&rebuild->residues);
 }
 
-/* How the CBOR of a chunk changes the number of open records (indefinite arrays), without decoding it. */
-struct balance {
-	int64_t lowest, end;
-	bool begins_trace; /* its first item is a record with a TIMESTAMP */
-};
-
 static bool is_timestamp(struct sonde_bytes bytes)
 {
 	struct sonde_cbor_item item;
@@ -43,11 +37,11 @@ static bool is_timestamp(struct sonde_bytes bytes)
 	       item.value == ZTS_INFO_TIMESTAMP;
 }
 
-static struct balance weigh(const struct sonde_buffer *content)
+struct zts_balance zts_weigh(const struct sonde_buffer *content)
 {
 	struct sonde_bytes bytes = sonde_bytes_of(content->data, content->size);
 	struct sonde_cbor_item item;
-	struct balance balance = { 0 };
+	struct zts_balance balance = { 0 };
 	uint64_t records = 0;
 
 	while (sonde_cbor_next(&bytes, &item, NULL) == SONDE_OK) {
@@ -124,7 +118,7 @@ static enum sonde_status begin_chunk(struct zts_rebuild *rebuild, uint64_t data_
 		return status;
 	status = zts_rebuild_trace(rebuild, true, err);
 	if (status == SONDE_END) {
-		rebuild->open = weigh(&rebuild->next).end;
+		rebuild->open = zts_weigh(&rebuild->next).end;
 		return rebuild->open > 0 ? SONDE_OK : finish(rebuild, err);
 	}
 	rebuild->joined.count = 0;
@@ -139,12 +133,12 @@ static enum sonde_status begin_chunk(struct zts_rebuild *rebuild, uint64_t data_
 static enum sonde_status take_chunk(struct zts_rebuild *rebuild, uint64_t data_offset,
 				    struct sonde_error *err)
 {
-	struct balance balance;
+	struct zts_balance balance;
 	enum sonde_status status;
 
 	if (!rebuild->open)
 		return begin_chunk(rebuild, data_offset, err);
-	balance = weigh(&rebuild->next);
+	balance = zts_weigh(&rebuild->next);
 	if (balance.begins_trace && balance.lowest == 0 && balance.end == 0)
 		return pass_between(rebuild, data_offset, err);
 	if ((balance.begins_trace && balance.lowest == 0) ||

@@ -47,6 +47,13 @@ enum sonde_status zts_rebuild_trace(struct zts_rebuild *rebuild, bool may_contin
 const struct zts_slot *zts_rebuild_known(const struct zts_rebuild *rebuild, uint64_t data_offset,
 					 uint32_t start_offset);
 
+/* How the CBOR of a chunk changes the number of open records (indefinite arrays), without decoding it. */
+struct zts_balance {
+	int64_t lowest, end;
+	bool begins_trace; /* its first item is a record with a TIMESTAMP */
+};
+struct zts_balance zts_weigh(const struct sonde_buffer *content);
+
 /* The id of ZTS_NS_ATTRIBUTE; UINT32_MAX where the texts do not have it. */
 enum sonde_status zts_find_ns_key(struct zts_texts *texts, uint32_t *key, struct sonde_error *err);
 

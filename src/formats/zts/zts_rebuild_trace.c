@@ -3,6 +3,7 @@
  * The slots and metadata lines of one trace, made from its tree: an inner trace has its slot before the
  * one around it; a trace of several chunks has a slot for each, as existing programs write them.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "formats/zts/zts_findings.h"

@@ -99,14 +99,24 @@ enum sonde_status sonde_codec_compress(struct sonde_codec_state *state, enum son
 	return out->failed ? sonde_fail_nomem(err) : SONDE_OK;
 }
 
-static bool inflate_whole(struct sonde_codec_state *state, const void *data, size_t size, void *out,
-			  size_t out_size)
+enum outcome {
+	GOOD,
+	BAD,	 /* more or less comes out of it than there should */
+	UNCLEAR, /* no stream with an end */
+};
+
+static enum outcome inflate_whole(struct sonde_codec_state *state, const void *data, size_t size,
+				  void *out, size_t out_size)
 {
 	size_t used, produced;
+	enum libdeflate_result result = libdeflate_deflate_decompress_ex(
+		state->inflate, data, size, out, out_size, &used, &produced);
 
-	return libdeflate_deflate_decompress_ex(state->inflate, data, size, out, out_size, &used,
-						&produced) == LIBDEFLATE_SUCCESS &&
-	       used == size && produced == out_size;
+	if (result == LIBDEFLATE_BAD_DATA)
+		return UNCLEAR;
+	if (result != LIBDEFLATE_SUCCESS)
+		return BAD;
+	return used == size && produced == out_size ? GOOD : BAD;
 }
 
 static bool ends_at_flush(const uint8_t *data, size_t size)
@@ -115,15 +125,16 @@ static bool ends_at_flush(const uint8_t *data, size_t size)
 	       !memcmp(data + size - sizeof(flush_mark), flush_mark, sizeof(flush_mark));
 }
 
-/* The same with a final block behind it. False where memory failed too: zlib has its turn then. */
-static bool inflate_flushed(struct sonde_codec_state *state, const void *data, size_t size,
-			    void *out, size_t out_size)
+/* The same with a final block behind it. */
+static enum outcome inflate_flushed(struct sonde_codec_state *state, const void *data, size_t size,
+				    void *out, size_t out_size)
 {
 	sonde_buffer_clear(&state->scratch);
 	sonde_buffer_put(&state->scratch, data, size);
 	sonde_buffer_put(&state->scratch, final_block, sizeof(final_block));
-	return !state->scratch.failed &&
-	       inflate_whole(state, state->scratch.data, state->scratch.size, out, out_size);
+	if (state->scratch.failed)
+		return UNCLEAR; /* zlib has its turn */
+	return inflate_whole(state, state->scratch.data, state->scratch.size, out, out_size);
 }
 
 /* zlib has come to the end of a block, and all input is used. */
@@ -138,27 +149,28 @@ static bool ended(const z_stream *stream, int result)
  * All of `size` bytes in, exactly `out_size` out; the stream need not have a final block, but it ends
  * with a block.
  */
-static bool inflate_by_zlib(z_stream *stream, const uint8_t *data, size_t size, uint8_t *out,
-			    size_t out_size)
+static bool inflate_by_zlib(const uint8_t *data, size_t size, uint8_t *out, size_t out_size,
+			    bool *failed)
 {
+	z_stream stream = { .next_in = (Bytef *)data, .avail_in = (uInt)size };
 	uint8_t beyond;
 	int result;
 
-	stream->next_in = (Bytef *)data;
-	stream->avail_in = (uInt)size;
-	stream->next_out = out;
-	stream->avail_out = (uInt)out_size;
+	*failed = inflateInit2(&stream, -MAX_WBITS) != Z_OK;
+	if (*failed)
+		return false;
+	stream.next_out = out;
+	stream.avail_out = (uInt)out_size;
 	do {
-		if (!stream->avail_out) {
+		if (!stream.avail_out) {
 			/* There may be input left that only says that this was all. */
-			stream->next_out = &beyond;
-			stream->avail_out = 1;
+			stream.next_out = &beyond;
+			stream.avail_out = 1;
 		}
-		result = inflate(stream, Z_BLOCK);
-		if (stream->total_out > out_size)
-			return false;
-	} while (result == Z_OK && !ended(stream, result));
-	return ended(stream, result) && stream->total_out == out_size;
+		result = inflate(&stream, Z_BLOCK);
+	} while (result == Z_OK && stream.total_out <= out_size && !ended(&stream, result));
+	inflateEnd(&stream);
+	return ended(&stream, result) && stream.total_out == out_size;
 }
 
 static enum sonde_status not_that_block(struct sonde_error *err, const char *name, size_t size,
@@ -173,8 +185,8 @@ static enum sonde_status decompress_deflate(struct sonde_codec_state *state, con
 					    size_t size, void *out, size_t out_size,
 					    struct sonde_error *err)
 {
-	bool flushed = ends_at_flush(data, size), whole;
-	z_stream stream = { 0 };
+	enum outcome outcome;
+	bool failed = false;
 
 	if (size > INT_MAX || out_size > INT_MAX)
 		return too_long(err, size > out_size ? size : out_size);
@@ -182,15 +194,16 @@ static enum sonde_status decompress_deflate(struct sonde_codec_state *state, con
 		state->inflate = libdeflate_alloc_decompressor();
 	if (!state->inflate)
 		return sonde_fail_nomem(err);
-	if (flushed && inflate_flushed(state, data, size, out, out_size))
+	outcome = ends_at_flush(data, size) ? inflate_flushed(state, data, size, out, out_size) :
+					      UNCLEAR;
+	/* one that has an end may still look like one that stops at a flush */
+	if (outcome != GOOD)
+		outcome = inflate_whole(state, data, size, out, out_size);
+	if (outcome == UNCLEAR && inflate_by_zlib(data, size, out, out_size, &failed))
+		outcome = GOOD;
+	if (outcome == GOOD)
 		return SONDE_OK;
-	if (inflate_whole(state, data, size, out, out_size))
-		return SONDE_OK;
-	if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
-		return sonde_fail_nomem(err);
-	whole = inflate_by_zlib(&stream, data, size, out, out_size);
-	inflateEnd(&stream);
-	return whole ? SONDE_OK : not_that_block(err, "raw deflate", size, out_size);
+	return failed ? sonde_fail_nomem(err) : not_that_block(err, "raw deflate", size, out_size);
 }
 
 static enum sonde_status decompress_lz4(const void *data, size_t size, void *out, size_t out_size,

@@ -72,7 +72,7 @@ static size_t room_of(const struct target *target)
 static int inflate_step(z_stream *stream, struct target *target)
 {
 	size_t room = room_of(target);
-	uint8_t beyond;
+	uint8_t beyond = 0;
 	int result;
 
 	if (room > INT_MAX)

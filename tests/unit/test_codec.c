@@ -70,29 +70,29 @@ static void test_round_trip(void **state)
 }
 
 /* The block must give this and take all. */
-static void check_exact(enum sonde_codec kind, const void *packed, size_t packed_size, size_t size)
+static void check_exact(enum sonde_codec kind, const void *packed, size_t stored, size_t expected)
 {
 	struct sonde_codec_state codec = { 0 };
-	uint8_t *again = malloc(size + 1), *copy = malloc(packed_size + 1);
+	uint8_t *again = malloc(expected + 1), *copy = malloc(stored + 1);
 	struct sonde_error err;
 
-	memcpy(copy, packed, packed_size);
-	copy[packed_size] = 0xff;
-	assert_int_equal(sonde_codec_decompress(&codec, kind, copy, packed_size, again, size, &err),
+	memcpy(copy, packed, stored);
+	copy[stored] = 0xff;
+	assert_int_equal(sonde_codec_decompress(&codec, kind, copy, stored, again, expected, &err),
 			 SONDE_OK);
-	assert_memory_equal(again, plain, size);
+	assert_memory_equal(again, plain, expected);
 	assert_int_equal(
-		sonde_codec_decompress(&codec, kind, copy, packed_size, again, size + 1, &err),
+		sonde_codec_decompress(&codec, kind, copy, stored, again, expected + 1, &err),
 		SONDE_CORRUPT);
-	if (size)
-		assert_int_equal(sonde_codec_decompress(&codec, kind, copy, packed_size, again,
-							size - 1, &err),
+	if (expected)
+		assert_int_equal(sonde_codec_decompress(&codec, kind, copy, stored, again,
+							expected - 1, &err),
 				 SONDE_CORRUPT);
 	assert_int_equal(
-		sonde_codec_decompress(&codec, kind, copy, packed_size + 1, again, size, &err),
+		sonde_codec_decompress(&codec, kind, copy, stored + 1, again, expected, &err),
 		SONDE_CORRUPT);
-	if (size >= 64)
-		assert_true(sonde_codec_decompress(&codec, kind, copy, packed_size / 2, again, size,
+	if (expected >= 64)
+		assert_true(sonde_codec_decompress(&codec, kind, copy, stored / 2, again, expected,
 						   &err) < 0);
 	free(again);
 	free(copy);
@@ -101,10 +101,12 @@ static void check_exact(enum sonde_codec kind, const void *packed, size_t packed
 
 static size_t deflate_with(int window, size_t size, int flush, uint8_t *out, size_t room)
 {
-	z_stream stream = {
-		.next_in = plain, .avail_in = (uInt)size, .next_out = out, .avail_out = (uInt)room
-	};
+	z_stream stream = { 0 };
 
+	stream.next_in = plain;
+	stream.avail_in = (uInt)size;
+	stream.next_out = out;
+	stream.avail_out = (uInt)room;
 	assert_int_equal(deflateInit2(&stream, 6, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY), Z_OK);
 	assert_int_not_equal(deflate(&stream, flush), Z_STREAM_ERROR);
 	deflateEnd(&stream);

@@ -602,9 +602,9 @@ static void test_times_in_nanoseconds(void **state)
 	key = made_text(&made, ZTS_NS_ATTRIBUTE);
 	made_begin(&made, METHOD, 100);
 	made_timestamp(&made, TIME_MS, OTHER);
-	made_number_attribute(&made, key, 999999ll << 16 | 5);
+	made_number_attribute(&made, key, INT64_C(999999) << 16 | 5);
 	made_begin(&made, METHOD, 110);
-	made_number_attribute(&made, key, 65535ll << 16 | 1);
+	made_number_attribute(&made, key, INT64_C(65535) << 16 | 1);
 	made_end(&made, 150, 1, 0);
 	made_begin(&made, METHOD, 160);
 	made_end(&made, 170, 1, 0);

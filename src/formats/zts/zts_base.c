@@ -161,36 +161,45 @@ static enum sonde_status open_folder(struct zts_base *base, struct sonde_diagnos
 	return SONDE_OK;
 }
 
-enum sonde_status zts_base_open(const char *path, struct sonde_diagnostics *diagnostics,
-				struct zts_base **opened, struct sonde_error *err)
+/* The path of a part itself: the store has only this one, and what is wrong with it is an error. */
+static enum sonde_status open_single(struct zts_base *base, struct sonde_diagnostics *diagnostics,
+				     struct sonde_error *err)
 {
-	struct zts_base *base = calloc(1, sizeof(*base));
+	struct zts_part *part, **place;
+	enum sonde_status status = zts_part_open(base->path, diagnostics, &part, err);
+
+	if (status < 0)
+		return status;
+	base->is_part = true;
+	place = sonde_vec_push(&base->parts);
+	if (!place) {
+		zts_part_free(part);
+		return sonde_fail_nomem(err);
+	}
+	*place = part;
+	return SONDE_OK;
+}
+
+enum sonde_status zts_base_open(const char *path, struct sonde_diagnostics *diagnostics,
+				struct zts_base **base, struct sonde_error *err)
+{
+	struct zts_base *opened = calloc(1, sizeof(*opened));
 	enum sonde_status status;
 
-	*opened = NULL;
-	if (!base)
+	*base = NULL;
+	if (!opened)
 		return sonde_fail_nomem(err);
-	base->path = strdup(path);
-	if (!base->path) {
+	opened->path = strdup(path);
+	if (!opened->path)
 		status = sonde_fail_nomem(err);
-	} else if (is_part(path)) {
-		struct zts_part *part, **place = sonde_vec_push(&base->parts);
-
-		base->is_part = true;
-		base->parts.count = 0;
-		status = place ? zts_part_open(path, diagnostics, &part, err) :
-				 sonde_fail_nomem(err);
-		if (status >= 0) {
-			*place = part;
-			base->parts.count = 1;
-		}
-	} else {
-		status = open_folder(base, diagnostics, err);
-	}
-	if (status < 0)
-		zts_base_free(base);
+	else if (is_part(path))
+		status = open_single(opened, diagnostics, err);
 	else
-		*opened = base;
+		status = open_folder(opened, diagnostics, err);
+	if (status < 0)
+		zts_base_free(opened);
+	else
+		*base = opened;
 	return status < 0 ? status : SONDE_OK;
 }
 

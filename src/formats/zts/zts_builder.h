@@ -18,6 +18,7 @@
 	X(OUTSIDE, "calls", "they are outside of the calls that are made traces of")               \
 	X(DETAILS, "details", "a trace store holds typed arguments, not registers or bytes")       \
 	X(SYNTHETIC, "marks of calls that a cut opened or closed", "a trace store has none")       \
+	X(NULS, "texts with a NUL", "it becomes U+FFFD where they come as JSON")                   \
 	X(BACKWARDS, "times that go back", "in a trace each follows the one before")               \
 	X(PLACES, "source places of functions", "a trace store keeps names of methods only")       \
 	X(TRACKS, "names of tracks", "a trace store keeps traces, not the threads they ran on")

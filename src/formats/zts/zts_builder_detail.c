@@ -110,6 +110,7 @@ static enum sonde_status put_object(struct zts_builder *builder, const struct so
 	struct zts_value value;
 	enum sonde_status status;
 
+	builder->lost[ZTS_LOSS_NULS] += memmem(of->bytes, of->count, "\\u0000", 6) != NULL;
 	sonde_json_reader_init(&json, (const char *)of->bytes, of->count, NULL, NULL);
 	status = sonde_json_next(&json, err);
 	while (status == SONDE_OK && json.token != SONDE_JSON_END) {

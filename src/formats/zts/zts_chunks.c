@@ -15,8 +15,9 @@
 #define LZ4_RATIO 255u
 #define RATIO_SLACK 64u
 /*
- * A chunk that is looked for after damage has at most so many headers of others inside, which only
- * look like ones. Files made to have more of them would take time that is not linear.
+ * A chunk with a checksum that is looked for after damage has at most so many headers of others
+ * inside, which only look like ones; without checksums it has none. Files made to have more of them
+ * would take time that is not linear.
  */
 #define HEADERS_INSIDE 8
 
@@ -340,15 +341,13 @@ static bool search_more(struct search *search, size_t end)
 /* Whether no more headers are inside of the first one found than can be there by chance. */
 static bool stands_alone(struct search *search)
 {
+	size_t allowed = search->chunks->has_crc ? HEADERS_INSIDE : 0;
 	size_t end = zts_chunk_next(&search->found[0]);
 
-	while (search->count <= HEADERS_INSIDE + 1) {
-		if (search->count > 1 && search->found[search->count - 1].offset >= end)
-			return true;
+	while (search->count <= allowed + 1)
 		if (!search_more(search, end))
-			return true;
-	}
-	return search->found[HEADERS_INSIDE + 1].offset >= end;
+			break;
+	return search->count <= allowed + 1 || search->found[allowed + 1].offset >= end;
 }
 
 /* SONDE_END: it is none. */

@@ -10,7 +10,8 @@
 
 /* Slots of the chunks of chunked traces, by data offset. */
 struct chunk_slots {
-	SONDE_VEC(struct sonde_sort_item) items;
+	struct sonde_sort_item *items;
+	size_t count, capacity;
 };
 
 static bool is_whole(const struct zts_slot *slot)
@@ -50,14 +51,14 @@ static bool continues(const struct zts_slot *slot, const struct zts_slot *before
 static bool link_pieces(struct zts_part *part, const struct chunk_slots *chunks)
 {
 	const struct zts_slot *slots = part->slots.list.items;
-	size_t count = chunks->items.count;
+	size_t count = chunks->count;
 	struct sonde_sort_item *items = malloc((count + 1) * sizeof(*items));
 	bool sorted;
 
 	if (!items)
 		return false;
 	for (size_t i = 0; i < count; i++) {
-		items[i].number = chunks->items.items[i].number;
+		items[i].number = chunks->items[i].number;
 		items[i].key = uuid_key(&slots[items[i].number]);
 	}
 	sorted = sonde_sort(items, count);
@@ -76,19 +77,21 @@ static bool link_pieces(struct zts_part *part, const struct chunk_slots *chunks)
 /* The slot of the chunk at a data offset; SONDE_NONE. */
 static uint32_t find_piece(const struct chunk_slots *chunks, uint64_t data_offset)
 {
-	size_t low = 0, high = chunks->items.count;
+	size_t low = 0, high = chunks->count;
 
+	if (!chunks->items)
+		return SONDE_NONE;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (chunks->items.items[middle].key < data_offset)
+		if (chunks->items[middle].key < data_offset)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < chunks->items.count && chunks->items.items[low].key == data_offset ?
-		       (uint32_t)chunks->items.items[low].number :
-		       SONDE_NONE;
+	if (low == chunks->count || chunks->items[low].key != data_offset)
+		return SONDE_NONE;
+	return (uint32_t)chunks->items[low].number;
 }
 
 static enum sonde_status link_all(struct zts_part *part, struct chunk_slots *chunks,
@@ -98,8 +101,7 @@ static enum sonde_status link_all(struct zts_part *part, struct chunk_slots *chu
 
 	part->next_chunk = malloc(count * sizeof(*part->next_chunk));
 	part->first_chunk = malloc(count * sizeof(*part->first_chunk));
-	if (!part->next_chunk || !part->first_chunk ||
-	    !sonde_sort(chunks->items.items, chunks->items.count))
+	if (!part->next_chunk || !part->first_chunk || !sonde_sort(chunks->items, chunks->count))
 		return sonde_fail_nomem(err);
 	for (uint32_t i = 0; i < count; i++) {
 		part->next_chunk[i] = SONDE_NONE;
@@ -134,14 +136,14 @@ enum sonde_status zts_part_link_chunks(struct zts_part *part, struct sonde_error
 
 		if (!is_piece(slot))
 			continue;
-		item = sonde_vec_push(&chunks.items);
+		item = sonde_vec_push(&chunks);
 		if (item)
 			*item = (struct sonde_sort_item){ .key = slot->data_offset, .number = i };
 		else
 			status = sonde_fail_nomem(err);
 	}
-	if (status >= 0 && chunks.items.count)
+	if (status >= 0 && chunks.count)
 		status = link_all(part, &chunks, err);
-	sonde_vec_release(&chunks.items);
+	sonde_vec_release(&chunks);
 	return status;
 }

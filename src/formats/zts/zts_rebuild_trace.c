@@ -130,7 +130,9 @@ static void make_slot(struct zts_rebuild *rebuild, uint32_t record, size_t chunk
 	make_uuid(slot->uuid, rebuild->joined.items[0].data_offset, first->offset);
 	zts_slot_set_counts(slot, trace);
 	set_times(rebuild, record, slot);
-	old = zts_rebuild_known(rebuild, slot->data_offset, start_offset);
+	/* all slots of a chunked trace must have one UUID: that of the first */
+	old = record == 0 ? zts_rebuild_known(rebuild, rebuild->joined.items[0].data_offset, 0) :
+			    zts_rebuild_known(rebuild, slot->data_offset, start_offset);
 	if (old)
 		take_over(slot, old);
 }

@@ -218,7 +218,7 @@ static void put_groups(struct cli *cli, const struct stats_options *options,
 		cli_note(cli, "no trace is like that");
 	cli_table_release(&table);
 	if (left_out)
-		cli_note(cli, "%llu more not shown; -n 0 shows all", (unsigned long long)left_out);
+		cli_next(cli, "%llu more with -n 0", (unsigned long long)left_out);
 }
 
 static int stats(struct cli *cli, const struct stats_options *options, struct zts_base *base)

@@ -85,7 +85,7 @@ static void put_values(struct cli *cli, const struct values_options *options, co
 		cli_note(cli, "no trace is like that");
 	cli_table_release(&table);
 	if (count < groups->list.count)
-		cli_note(cli, "%zu more not shown; -n 0 shows all", groups->list.count - count);
+		cli_next(cli, "%zu more with -n 0", groups->list.count - count);
 }
 
 static int values(struct cli *cli, const struct values_options *options, struct zts_base *base)

@@ -495,15 +495,16 @@ static void put_fish_command(struct sonde_buffer *out, const struct cli_command 
 static const char fish_functions[] =
 	"function __sonde_is\n"
 	"\tset -l words (commandline -opc)\n"
-	"\ttest (count $words) -gt (count $argv); or return 1\n"
+	"\tset -e words[1]\n"
+	"\ttest (count $words) -ge (count $argv); or return 1\n"
 	"\tfor i in (seq (count $argv))\n"
-	"\t\ttest \"$words[(math $i + 1)]\" = \"$argv[$i]\"; or return 1\n"
+	"\t\ttest \"$words[$i]\" = \"$argv[$i]\"; or return 1\n"
 	"\tend\n"
 	"end\n"
 	"function __sonde_is_only\n"
 	"\tset -l words (commandline -opc)\n"
-	"\ttest (count $words) -eq (math (count $argv) + 1)\n"
-	"\tand __sonde_is $argv\n"
+	"\ttest (count $words) -eq (math (count $argv) + 1); or return 1\n"
+	"\t__sonde_is $argv\n"
 	"end\n\n";
 
 void cli_put_fish_completion(struct sonde_buffer *out)

@@ -134,27 +134,66 @@ static void sets_release(struct sets *sets)
 		zts_set_release(&sets->set[i]);
 }
 
-/* Who surely has it, and who must be looked at, by the lines of the metadata index. */
+/* Among few candidates nobody is sorted out by an index: looking at them is faster. */
+#define FEW 100
+
+/* Who has a matching text somewhere, and the key: perhaps the one in the other, in an array or map. */
+static enum sonde_status ask_values(struct sonde_finder *finder, const struct sonde_find_ids *ids,
+				    bool deep, const struct zts_set *open, struct zts_set *rest,
+				    struct sonde_error *err)
+{
+	struct zts_set with_key = { 0 };
+	enum sonde_status status = sonde_find_postings(finder, &ids->others, deep, rest, err);
+
+	sonde_set_keep(rest, open);
+	if (status != SONDE_OK || zts_set_count(rest) <= FEW)
+		return status;
+	if (!zts_set_init(&with_key, finder->traces.size))
+		return sonde_fail_nomem(err);
+	status = sonde_find_postings(finder, &ids->keys, deep, &with_key, err);
+	sonde_set_keep(rest, &with_key);
+	zts_set_release(&with_key);
+	return status;
+}
+
+/* Who has the key; all of them, or those without any pair of it. */
+static enum sonde_status ask_keys(struct sonde_finder *finder, const struct sonde_find_ids *ids,
+				  bool deep, const struct zts_set *open, struct zts_set *rest,
+				  struct sonde_error *err)
+{
+	struct zts_set with_pair = { 0 };
+	enum sonde_status status = sonde_find_postings(finder, &ids->keys, deep, rest, err);
+
+	sonde_set_keep(rest, open);
+	if (status != SONDE_OK || ids->rest == SONDE_REST_KEY || sonde_set_is_empty(rest))
+		return status;
+	if (!zts_set_init(&with_pair, finder->traces.size))
+		return sonde_fail_nomem(err);
+	status = sonde_find_postings(finder, &ids->others, deep, &with_pair, err);
+	sonde_set_remove_all(rest, &with_pair);
+	zts_set_release(&with_pair);
+	return status;
+}
+
+/* Of the slots `within`: who surely has it, and who must be looked at, by the lines of the metadata index. */
 static enum sonde_status ask_index(struct sonde_finder *finder, const struct sonde_find_ids *ids,
-				   bool deep, struct zts_set *sure, struct zts_set *rest,
-				   struct sonde_error *err)
+				   bool deep, const struct zts_set *within, struct zts_set *sure,
+				   struct zts_set *rest, struct sonde_error *err)
 {
 	enum sonde_status status = sonde_find_postings(finder, &ids->sure, deep, sure, err);
-	struct zts_set others = { 0 };
+	struct zts_set open = { 0 };
 
+	sonde_set_keep(sure, within);
 	if (status != SONDE_OK || ids->rest == SONDE_REST_NONE)
 		return status;
-	if (!zts_set_init(&others, finder->traces.size))
+	if (!zts_set_init(&open, finder->traces.size))
 		return sonde_fail_nomem(err);
-	status = sonde_find_postings(finder, &ids->keys, deep, rest, err);
-	sonde_set_remove_all(rest, sure);
-	if (status == SONDE_OK && ids->rest != SONDE_REST_KEY && !sonde_set_is_empty(rest))
-		status = sonde_find_postings(finder, &ids->others, deep, &others, err);
-	if (ids->rest == SONDE_REST_KEY_AND_VALUES)
-		sonde_set_keep(rest, &others);
-	else if (ids->rest == SONDE_REST_KEY_NOT_PAIRS)
-		sonde_set_remove_all(rest, &others);
-	zts_set_release(&others);
+	set_copy(&open, within);
+	sonde_set_remove_all(&open, sure);
+	status = ids->rest == SONDE_REST_KEY_AND_VALUES ?
+			 ask_values(finder, ids, deep, &open, rest, err) :
+			 ask_keys(finder, ids, deep, &open, rest, err);
+	zts_set_release(&open);
 	return status;
 }
 
@@ -205,18 +244,15 @@ static enum sonde_status find_shallow(struct sonde_finder *finder,
 		return sonde_fail_nomem(err);
 	}
 	part_shallow(finder, within, with_line, without);
-	status = ask_index(finder, ids, false, sure, rest, err);
-	sonde_set_keep(sure, with_line);
-	sonde_set_keep(rest, with_line);
+	status = ask_index(finder, ids, false, with_line, sure, rest, err);
 	sonde_set_add_all(found, sure);
 	if (status == SONDE_OK)
 		status = look_at_all(finder, test, rest, found, err);
 	if (status == SONDE_OK && !sonde_set_is_empty(without)) {
 		memset(sure->words, 0, sonde_set_words(sure) * sizeof(*sure->words));
 		memset(rest->words, 0, sonde_set_words(rest) * sizeof(*rest->words));
-		status = ask_index(finder, ids, true, sure, rest, err);
+		status = ask_index(finder, ids, true, without, sure, rest, err);
 		sonde_set_add_all(rest, sure);
-		sonde_set_keep(rest, without);
 		if (status == SONDE_OK)
 			status = look_at_all(finder, test, rest, found, err);
 	}
@@ -256,9 +292,7 @@ static enum sonde_status find_deep(struct sonde_finder *finder, const struct son
 		sets_release(&sets);
 		return sonde_fail_nomem(err);
 	}
-	status = ask_index(finder, ids, true, sure, rest, err);
-	sonde_set_keep(sure, within);
-	sonde_set_keep(rest, within);
+	status = ask_index(finder, ids, true, within, sure, rest, err);
 	doubt_inner(finder, sure, rest);
 	sonde_set_add_all(found, sure);
 	if (status == SONDE_OK)

@@ -2,6 +2,7 @@
 /* Conditions to sets of text ids. */
 #include "store/find_ids.h"
 
+#include <stdio.h>
 #include <string.h>
 
 void sonde_find_ids_release(struct sonde_find_ids *ids)
@@ -50,83 +51,136 @@ struct pair_walk {
 	struct zts_texts *texts;
 	const struct sonde_query_node *test;
 	struct sonde_find_ids *ids;
+	bool notes_all; /* into `others` */
 };
 
 static bool test_pair(void *context, uint32_t pair, uint32_t value, const char *literal,
 		      size_t size)
 {
 	struct pair_walk *walk = context;
-	struct zts_typed_text typed = { .text = literal, .size = size };
+	struct zts_typed_text typed;
 
-	zts_set_add(&walk->ids->others, pair);
-	if (value && (zts_texts_typed(walk->texts, value, &typed, NULL) != SONDE_OK || !typed.text))
+	if (walk->notes_all)
+		zts_set_add(&walk->ids->others, pair);
+	if (!value) {
+		if (sonde_query_matches_number(walk->test, literal, size))
+			zts_set_add(&walk->ids->sure, pair);
 		return true;
-	if (sonde_query_matches(walk->test, typed.text ? typed.text : "", typed.size))
+	}
+	if (zts_texts_typed(walk->texts, value, &typed, NULL) == SONDE_OK && typed.text &&
+	    sonde_query_matches(walk->test, typed.text, typed.size))
 		zts_set_add(&walk->ids->sure, pair);
 	return true;
 }
 
-/* Whether true, false or null may be meant: not all of them have pairs. */
-static bool may_match_words(const struct sonde_query_node *test)
+/* Doubles are maps with a text: who has the key and the text "double" must be looked at. */
+static enum sonde_status doubt_doubles(struct zts_part *part, struct sonde_find_ids *ids,
+				       struct sonde_error *err)
 {
-	static const char *const words[] = { "true", "false", "null" };
-	size_t i;
-
-	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (sonde_query_matches(test, words[i], strlen(words[i])))
-			return true;
-	return false;
+	ids->rest = SONDE_REST_KEY_AND_VALUES;
+	return zts_texts_find(part->texts, 1u << ZTS_TEXT_STRING, ZTS_MATCH_EXACT, "double", 6,
+			      &ids->others, err);
 }
 
-/* Numbers: every pair of the key is looked at. */
-static enum sonde_status find_numbers(struct zts_part *part, const struct sonde_query_node *test,
-				      struct sonde_find_ids *ids, struct sonde_error *err)
+/* Every pair of the key is looked at: for orders, and where not every number has a pair. */
+static enum sonde_status walk_pairs(struct zts_part *part, const struct sonde_query_node *test,
+				    struct sonde_find_ids *ids, struct sonde_error *err)
 {
-	struct pair_walk walk = { .texts = part->texts, .test = test, .ids = ids };
+	struct pair_walk walk = {
+		.texts = part->texts, .test = test, .ids = ids, .notes_all = !part->has_names
+	};
 	enum sonde_status status = SONDE_OK;
 	size_t key;
 
-	/* A rebuilt index lacks pairs that no text was there for; null never has one. */
-	ids->rest = part->is_rebuilt || may_match_words(test) ? SONDE_REST_KEY :
-								SONDE_REST_KEY_NOT_PAIRS;
 	for (key = zts_set_next(&ids->keys, 0); key != SIZE_MAX && status == SONDE_OK;
 	     key = zts_set_next(&ids->keys, key + 1))
 		status = zts_texts_pairs(part->texts, (uint32_t)key, test_pair, &walk, err);
-	return status;
+	if (status != SONDE_OK)
+		return status;
+	if (part->has_names && !part->is_rebuilt)
+		return doubt_doubles(part, ids, err);
+	/* A rebuilt index lacks pairs that no text was there for. */
+	ids->rest = part->is_rebuilt ? SONDE_REST_KEY : SONDE_REST_KEY_NOT_PAIRS;
+	return SONDE_OK;
 }
 
-/* Texts: the pairs of the values that match, whose key is ours. */
+/* Keeps of `sure` the pairs of our keys, of values in `others` or with a literal that matches. */
+static void keep_our_pairs(struct zts_texts *texts, const struct sonde_query_node *test,
+			   struct sonde_find_ids *ids)
+{
+	struct zts_typed_text typed;
+	size_t id;
+
+	for (id = zts_set_next(&ids->sure, 0); id != SIZE_MAX;
+	     id = zts_set_next(&ids->sure, id + 1)) {
+		bool is_ours = zts_texts_typed(texts, (uint32_t)id, &typed, NULL) == SONDE_OK &&
+			       ((typed.kind == ZTS_TEXT_KEY_VALUE &&
+				 zts_set_has(&ids->others, typed.fields[1])) ||
+				(typed.kind == ZTS_TEXT_KEY_LITERAL &&
+				 sonde_query_matches_number(test, typed.text, typed.size))) &&
+			       zts_set_has(&ids->keys, typed.fields[0]);
+
+		if (!is_ours)
+			set_remove(&ids->sure, id);
+	}
+}
+
+/* Pairs with a literal like this: numbers, true and false. */
+static enum sonde_status find_literals(struct zts_texts *texts, const struct sonde_query_node *test,
+				       struct zts_set *ids, struct sonde_error *err)
+{
+	enum zts_match match = test->match == SONDE_MATCH_EXACT	 ? ZTS_MATCH_EXACT :
+			       test->match == SONDE_MATCH_PREFIX ? ZTS_MATCH_PREFIX :
+								   ZTS_MATCH_SUBSTRING;
+	enum sonde_status status = zts_texts_find(texts, 1u << ZTS_TEXT_KEY_LITERAL, match,
+						  test->text, test->size, ids, err);
+	char digits[24];
+	int size;
+
+	/* 5e2 is written 500 there */
+	if (status != SONDE_OK || !test->has_number || test->match != SONDE_MATCH_EXACT ||
+	    test->number.is_integer || test->number.real < -9e15 || test->number.real > 9e15 ||
+	    test->number.real != (double)(int64_t)test->number.real)
+		return status;
+	size = snprintf(digits, sizeof(digits), "%lld", (long long)test->number.real);
+	return zts_texts_find(texts, 1u << ZTS_TEXT_KEY_LITERAL, ZTS_MATCH_EXACT, digits,
+			      (size_t)size, ids, err);
+}
+
+/* Whether a number, or true or false, may be meant. */
+static bool may_match_literals(const struct sonde_query_node *test)
+{
+	size_t i;
+
+	if (sonde_query_matches(test, "true", 4) || sonde_query_matches(test, "false", 5))
+		return true;
+	for (i = 0; i < test->size; i++)
+		if (!test->text[i] || !strchr("0123456789+-.eE", test->text[i]))
+			return false;
+	return true;
+}
+
+/* By the values that match: their pairs, and who has one of them in an array or map. */
 static enum sonde_status find_values(struct zts_part *part, const struct sonde_query_node *test,
 				     struct sonde_find_ids *ids, struct sonde_error *err)
 {
 	struct zts_texts *texts = part->texts;
-	struct zts_typed_text typed;
+	bool with_literals = may_match_literals(test);
 	enum sonde_status status = find_texts(texts, test, &ids->others, err);
-	size_t id;
 
-	if (status != SONDE_OK || sonde_set_is_empty(&ids->others))
+	if (status != SONDE_OK)
 		return status;
-	memcpy(ids->sure.words, ids->others.words, (ids->sure.size + 63) / 64 * 8);
-	status = zts_texts_close(texts, 1u << ZTS_TEXT_KEY_VALUE, &ids->sure, err);
-	for (id = zts_set_next(&ids->sure, 0); id != SIZE_MAX;
-	     id = zts_set_next(&ids->sure, id + 1))
-		if (zts_texts_typed(texts, (uint32_t)id, &typed, NULL) != SONDE_OK ||
-		    typed.kind != ZTS_TEXT_KEY_VALUE || !zts_set_has(&ids->keys, typed.fields[0]) ||
-		    !zts_set_has(&ids->others, typed.fields[1]))
-			set_remove(&ids->sure, id);
 	ids->rest = SONDE_REST_KEY_AND_VALUES;
+	if (!sonde_set_is_empty(&ids->others)) {
+		memcpy(ids->sure.words, ids->others.words, (ids->sure.size + 63) / 64 * 8);
+		status = zts_texts_close(texts, 1u << ZTS_TEXT_KEY_VALUE, &ids->sure, err);
+	}
+	if (status == SONDE_OK && with_literals)
+		status = find_literals(texts, test, &ids->sure, err);
+	keep_our_pairs(texts, test, ids);
+	if (status == SONDE_OK && with_literals)
+		status = doubt_doubles(part, ids, err);
 	return status;
-}
-
-/* Patterns may match numbers, too: 5* or *. */
-static bool may_match_numbers(const struct sonde_query_node *test)
-{
-	size_t i;
-
-	for (i = 0; i < test->size; i++)
-		if (!strchr("0123456789+-.eE", test->text[i]) || !test->text[i])
-			return false;
-	return true;
 }
 
 static enum sonde_status find_attribute(struct zts_part *part, const struct sonde_query_node *test,
@@ -134,22 +188,24 @@ static enum sonde_status find_attribute(struct zts_part *part, const struct sond
 					struct sonde_find_ids *ids, struct sonde_error *err)
 {
 	enum sonde_status status = sonde_find_keys(part->texts, key, key_size, &ids->keys, err);
-	bool is_text = test->operator== SONDE_OPERATOR_EQUAL && !test->has_number;
+	bool is_exact = test->match == SONDE_MATCH_EXACT;
 
 	if (status != SONDE_OK || sonde_set_is_empty(&ids->keys))
 		return status;
-	if (is_text && !test->size && test->match != SONDE_MATCH_EXACT) {
+	if (test->operator!= SONDE_OPERATOR_EQUAL)
+		return walk_pairs(part, test, ids, err);
+	if (!test->size && !is_exact) {
 		memcpy(ids->sure.words, ids->keys.words, (ids->sure.size + 63) / 64 * 8);
 		return SONDE_OK;
 	}
-	if (is_text && !test->size) {
-		ids->rest = SONDE_REST_KEY; /* the empty text has no id */
+	/* The empty text has no id, and null has no pair. */
+	if (!test->size || (is_exact && test->size == 4 && !memcmp(test->text, "null", 4))) {
+		ids->rest = SONDE_REST_KEY;
 		return SONDE_OK;
 	}
-	if (is_text && !may_match_words(test) &&
-	    (test->match == SONDE_MATCH_EXACT || !may_match_numbers(test)))
-		return find_values(part, test, ids, err);
-	return find_numbers(part, test, ids, err);
+	if ((!part->has_names || part->is_rebuilt) && may_match_literals(test))
+		return walk_pairs(part, test, ids, err);
+	return find_values(part, test, ids, err);
 }
 
 /* Methods are found by a piece of their class or name that every match must have. */

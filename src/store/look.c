@@ -164,6 +164,17 @@ struct value_test {
 	bool matches;
 };
 
+/* Of arrays and maps the texts count, not numbers; null is only like `null` and like anything. */
+static bool scalar_matches(const struct sonde_query_node *test, const struct sonde_scalar *scalar)
+{
+	if (scalar->kind >= SONDE_SCALAR_TEXT)
+		return sonde_query_matches(test, scalar->text, scalar->size);
+	if (scalar->is_nested ||
+	    (scalar->kind == SONDE_SCALAR_NULL && test->match != SONDE_MATCH_EXACT))
+		return false;
+	return sonde_query_matches_number(test, scalar->text, scalar->size);
+}
+
 static bool test_scalar(void *context, const struct sonde_scalar *scalar)
 {
 	struct value_test *test = context;
@@ -172,7 +183,7 @@ static bool test_scalar(void *context, const struct sonde_scalar *scalar)
 		return true;
 	if (scalar->kind < SONDE_SCALAR_TEXT && test->only_texts)
 		return true;
-	test->matches = sonde_query_matches(test->test, scalar->text, scalar->size);
+	test->matches = scalar_matches(test->test, scalar);
 	return !test->matches;
 }
 
@@ -202,6 +213,9 @@ static bool attribute_matches(struct sonde_look *look, const struct sonde_query_
 		    !memcmp(key, ZTS_NS_ATTRIBUTE, size))
 			continue;
 		if (!wanted && sonde_query_matches(test, key, size))
+			return true;
+		/* key=* : it is there, even if empty */
+		if (wanted && !test->size && test->match != SONDE_MATCH_EXACT)
 			return true;
 		sonde_value_walk(look->part->texts, cursor.value, test_scalar, &value);
 		if (value.matches)

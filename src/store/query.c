@@ -209,13 +209,19 @@ static bool text_matches(const struct sonde_query_node *node, const char *text, 
 	}
 }
 
-bool sonde_query_matches(const struct sonde_query_node *node, const char *text, size_t size)
+bool sonde_query_matches_number(const struct sonde_query_node *node, const char *text, size_t size)
 {
 	struct sonde_number number;
 
 	if (node->operator== SONDE_OPERATOR_EQUAL && text_matches(node, text, size))
 		return true;
-	if (!node->has_number || node->match != SONDE_MATCH_EXACT)
-		return false;
-	return sonde_number_parse(text, size, &number) && sonde_query_number_matches(node, &number);
+	return node->has_number && node->match == SONDE_MATCH_EXACT &&
+	       sonde_number_parse(text, size, &number) && sonde_query_number_matches(node, &number);
+}
+
+bool sonde_query_matches(const struct sonde_query_node *node, const char *text, size_t size)
+{
+	if (node->operator== SONDE_OPERATOR_EQUAL)
+		return text_matches(node, text, size);
+	return sonde_query_matches_number(node, text, size);
 }

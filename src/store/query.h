@@ -108,7 +108,9 @@ int sonde_number_compare(const struct sonde_number *a, const struct sonde_number
 /* Whether a number stands where an ordering or equality condition wants it. */
 bool sonde_query_number_matches(const struct sonde_query_node *node,
 				const struct sonde_number *number);
-/* Whether a value in the form of text fulfils a condition; numbers in texts count as numbers. */
+/* Whether a text fulfils a condition; for orders (< and the like) the text must be a number. */
 bool sonde_query_matches(const struct sonde_query_node *node, const char *text, size_t size);
+/* The same for a number in the form of text: 500 is also 5e2. */
+bool sonde_query_matches_number(const struct sonde_query_node *node, const char *text, size_t size);
 
 #endif

@@ -195,7 +195,7 @@ static int serve_store(struct cli *cli, const struct serve_options *options, con
 			    .idle_ns = options->idle_timeout_ns },
 	};
 	struct sonde_error err = { 0 };
-	struct sonde_store *store;
+	struct sonde_store *store = NULL;
 	sigset_t signals;
 	int code;
 

@@ -441,28 +441,28 @@ static enum sonde_status start_daemon(struct http_server *server, struct sonde_e
 	return SONDE_OK;
 }
 
-enum sonde_status http_server_open(const struct http_settings *settings, struct http_server **out,
-				   struct sonde_error *err)
+enum sonde_status http_server_open(const struct http_settings *settings,
+				   struct http_server **server, struct sonde_error *err)
 {
-	struct http_server *server = calloc(1, sizeof(*server));
+	struct http_server *opened = calloc(1, sizeof(*opened));
 	enum sonde_status status;
 
-	if (!server) {
+	if (!opened) {
 		close(settings->listen_socket);
 		return sonde_fail_nomem(err);
 	}
-	server->settings = *settings;
-	*out = server; /* handlers may ask for it as soon as the first thread runs */
-	status = http_guard_start(server, err);
+	opened->settings = *settings;
+	*server = opened; /* handlers may ask for it as soon as the first thread runs */
+	status = http_guard_start(opened, err);
 	if (status >= 0)
-		status = http_committer_start(server, err);
+		status = http_committer_start(opened, err);
 	if (status >= 0)
-		status = start_daemon(server, err);
+		status = start_daemon(opened, err);
 	if (status >= 0)
 		return SONDE_OK;
-	*out = NULL;
+	*server = NULL;
 	close(settings->listen_socket);
-	http_server_close(server);
+	http_server_close(opened);
 	return status;
 }
 

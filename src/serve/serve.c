@@ -228,7 +228,7 @@ static enum sonde_status make_listener(const struct serve_settings *settings, in
 	struct addrinfo *found = NULL;
 	enum sonde_status status;
 	const char *port = NULL;
-	char host[256];
+	char host[256] = "";
 	int failure;
 
 	status = split_address(settings->listen, host, sizeof(host), &port, err);
@@ -296,30 +296,30 @@ static const struct http_route routes[] = {
 };
 
 enum sonde_status serve_open(struct sonde_store *store, const struct serve_settings *settings,
-			     struct serve **out, struct sonde_error *err)
+			     struct serve **serve, struct sonde_error *err)
 {
-	struct serve *serve = calloc(1, sizeof(*serve));
-	struct http_settings http = { .routes = routes, .user = serve, .store = store };
+	struct serve *opened = calloc(1, sizeof(*opened));
+	struct http_settings http = { .routes = routes, .user = opened, .store = store };
 	enum sonde_status status;
 
-	if (!serve)
+	if (!opened)
 		return sonde_fail_nomem(err);
-	serve->store = store;
-	serve->settings = *settings;
-	serve->sessions = sessions_new(SESSIONS_MOST, SESSIONS_MEMORY);
-	status = serve->sessions ? make_listener(settings, &http.listen_socket, err) :
-				   sonde_fail_nomem(err);
+	opened->store = store;
+	opened->settings = *settings;
+	opened->sessions = sessions_new(SESSIONS_MOST, SESSIONS_MEMORY);
+	status = opened->sessions ? make_listener(settings, &http.listen_socket, err) :
+				    sonde_fail_nomem(err);
 	if (status >= 0) {
-		name_address(serve, http.listen_socket);
+		name_address(opened, http.listen_socket);
 		http.token = settings->token;
 		http.limits = settings->limits;
-		status = http_server_open(&http, &serve->http, err);
+		status = http_server_open(&http, &opened->http, err);
 	}
 	if (status < 0) {
-		serve_close(serve);
+		serve_close(opened);
 		return status;
 	}
-	*out = serve;
+	*serve = opened;
 	return SONDE_OK;
 }
 

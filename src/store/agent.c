@@ -275,7 +275,7 @@ static void take_name(struct sonde_agent *agent, const struct agent_attribute *a
 static enum sonde_status define_attribute(struct sonde_agent *agent, struct sonde_bytes *bytes,
 					  struct sonde_error *err)
 {
-	struct agent_attribute defined = { 0 }, *place = NULL;
+	struct agent_attribute defined = { "", "" }, *place = NULL;
 	enum sonde_status status;
 	uint32_t size;
 

@@ -389,32 +389,38 @@ static enum sonde_status check_repeated(struct otlp_request *request, struct son
 			  "spans of this request; send smaller batches");
 }
 
+static enum sonde_status link_spans(struct otlp_request *request, struct span_key *keys,
+				    struct sonde_sort_item *by_start, struct sonde_error *err)
+{
+	size_t count = request->spans.count;
+	enum sonde_status status;
+
+	find_parents(request, keys);
+	for (size_t i = 0; i < count; i++)
+		by_start[i] = (struct sonde_sort_item){ .key = request->spans.items[i].start_ns,
+							.number = i };
+	if (!sonde_sort(by_start, count))
+		return sonde_fail_nomem(err);
+	cut_circles(request->spans.items, by_start, count);
+	status = link_children(request, by_start, err);
+	return status < 0 ? status : check_repeated(request, err);
+}
+
 enum sonde_status otlp_link(struct otlp_request *request, struct sonde_error *err)
 {
 	size_t count = request->spans.count;
-	struct sonde_sort_item *by_start = NULL;
-	struct span_key *keys = NULL;
+	struct sonde_sort_item *by_start;
+	struct span_key *keys;
 	enum sonde_status status;
 
 	if (!count)
 		return SONDE_OK;
 	keys = calloc(count, sizeof(*keys));
 	by_start = calloc(count, sizeof(*by_start));
-	status = keys && by_start ? SONDE_OK : sonde_fail_nomem(err);
-	if (status >= 0) {
-		find_parents(request, keys);
-		for (size_t i = 0; i < count; i++)
-			by_start[i] =
-				(struct sonde_sort_item){ .key = request->spans.items[i].start_ns,
-							  .number = i };
-		status = sonde_sort(by_start, count) ? SONDE_OK : sonde_fail_nomem(err);
-	}
-	if (status >= 0) {
-		cut_circles(request->spans.items, by_start, count);
-		status = link_children(request, by_start, err);
-	}
-	if (status >= 0)
-		status = check_repeated(request, err);
+	if (keys && by_start)
+		status = link_spans(request, keys, by_start, err);
+	else
+		status = sonde_fail_nomem(err);
 	free(keys);
 	free(by_start);
 	return status;

@@ -2,7 +2,7 @@
 /* A trace as a tree in text: a line for each record, what belongs to it under it. */
 #include "cli/store_tree.h"
 
-#include <inttypes.h>
+#include <string.h>
 
 #include "cli/human.h"
 #include "cli/text.h"
@@ -113,6 +113,20 @@ static void put_attributes(struct tree_output *output, uint32_t record)
 	}
 }
 
+/* A frame; those that are lines of a stack trace as it was printed bring their own "at". */
+static void put_frame(struct tree_output *output, uint32_t id)
+{
+	size_t size;
+	const char *frame = sonde_names_get(output->names, id, &size);
+
+	for (; size && (*frame == ' ' || *frame == '\t'); frame++)
+		size--;
+	begin_detail(output, 2);
+	sonde_buffer_put_text(output->out, size > 3 && !memcmp(frame, "at ", 3) ? "" : "at ");
+	cli_put_escaped_sized(output->out, frame, size);
+	sonde_buffer_put_char(output->out, '\n');
+}
+
 static void put_stack(struct tree_output *output, uint32_t id)
 {
 	struct zts_typed_text stack;
@@ -122,18 +136,11 @@ static void put_stack(struct tree_output *output, uint32_t id)
 		return;
 	if (zts_texts_typed(output->names->texts, id, &stack, NULL) != SONDE_OK ||
 	    stack.kind != ZTS_TEXT_STACK) {
-		begin_detail(output, 2);
-		sonde_buffer_put_text(output->out, "at ");
-		put_name(output, id);
-		sonde_buffer_put_char(output->out, '\n');
+		put_frame(output, id);
 		return;
 	}
-	while (zts_text_next_frame(&stack, &frame)) {
-		begin_detail(output, 2);
-		sonde_buffer_put_text(output->out, "at ");
-		put_name(output, frame);
-		sonde_buffer_put_char(output->out, '\n');
-	}
+	while (zts_text_next_frame(&stack, &frame))
+		put_frame(output, frame);
 }
 
 static void put_exception(struct tree_output *output, uint32_t id)
@@ -161,6 +168,21 @@ static void put_exception(struct tree_output *output, uint32_t id)
 	}
 }
 
+/* Behind the first record of a tree that hangs under another: whose it is, and its id. */
+static void put_origin(struct tree_output *output)
+{
+	const struct sonde_place *place = &output->tree->place;
+
+	sonde_buffer_put_text(output->out, "  (");
+	sonde_buffer_clear(&output->space);
+	sonde_slot_put_name(place->part, place->part->slots.list.items[place->slot].app,
+			    &output->space);
+	cli_put_escaped_sized(output->out, output->space.data, output->space.size);
+	sonde_buffer_put_text(output->out, output->space.size ? " " : "");
+	sonde_place_put(place->part, place->slot, output->out);
+	sonde_buffer_put_char(output->out, ')');
+}
+
 static void put_record(struct tree_output *output, const struct sonde_joined_record *shown)
 {
 	const struct zts_record *record = sonde_joined_record(output->joined, shown);
@@ -177,6 +199,8 @@ static void put_record(struct tree_output *output, const struct sonde_joined_rec
 	put_name(output, record->method);
 	if (failed && !record->exception)
 		sonde_buffer_put_text(output->out, "  (error)");
+	if (!number && shown->depth)
+		put_origin(output);
 	sonde_buffer_put_char(output->out, '\n');
 	put_attributes(output, shown->record);
 	put_exception(output, record->exception);

@@ -111,6 +111,13 @@ static void test_merge_is_the_whole(void **state)
 		sonde_sketch_release(&pieces[i]);
 	sonde_sketch_release(&whole);
 	sonde_sketch_release(&merged);
+	/* the extremes may come from either side */
+	assert_true(sonde_sketch_add(&whole, 500) && sonde_sketch_add(&merged, 300));
+	assert_true(sonde_sketch_merge(&whole, &merged));
+	assert_int_equal(whole.min, 300);
+	assert_int_equal(whole.max, 500);
+	sonde_sketch_release(&whole);
+	sonde_sketch_release(&merged);
 }
 
 static struct zts_base *open_store(const char *path)

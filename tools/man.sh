@@ -7,5 +7,6 @@ set -eu
 command=$1 folder=$2
 "$command" help --man >"$folder/sonde.1"
 "$command" help --commands | while read -r name; do
-	"$command" help --man "$name" >"$folder/sonde-$name.1"
+	# shellcheck disable=SC2086 # a name may be two words
+	"$command" help --man $name >"$folder/sonde-$(echo "$name" | tr ' ' -).1"
 done

@@ -3,7 +3,7 @@
 # Installs the packages that are missing for the groups named: build, test, lint, bench. Says what
 # it installs and why; says nothing where nothing is missing. Needs Debian or Ubuntu to install;
 # elsewhere it prints what is missing and stops with 2. For test and bench it then has npm put the
-# existing reader of wtf-trace files into tests/interop/node_modules.
+# existing reader of wtf-trace files and the SDK of OpenTelemetry into tests/interop/node_modules.
 set -eu
 
 groups=" ${*:-build} "
@@ -92,8 +92,8 @@ list_missing() {
 	need test zsh 'checks its completion' has zsh
 	need test fish 'checks its completion' has fish
 	need test dpkg-dev 'unpacks the sources of programs to record' has dpkg-source
-	need test nodejs 'runs the existing reader of wtf-trace files' has node
-	need test npm 'installs that reader' has npm
+	need test nodejs 'runs the existing reader of wtf-trace files and the SDK of OpenTelemetry' has node
+	need test npm 'installs these two' has npm
 	need test tcl 'puts sqlite together from its sources' has tclsh
 	need lint clang-format-14 'checks the formatting' clang_tool_is_settled clang-format
 	need lint clang-tidy-14 'static analysis' clang_tool_is_settled clang-tidy
@@ -141,7 +141,8 @@ install_modules() {
 	modules=$root/tests/interop
 	installed=$modules/node_modules/.installed
 	cmp -s "$modules/package-lock.json" "$installed" && return 0
-	echo 'Installing with npm: tracing-framework, the existing reader of wtf-trace files'
+	echo 'Installing with npm: tracing-framework, the existing reader of wtf-trace files, and the' \
+		'SDK of OpenTelemetry'
 	if ! output=$(cd "$modules" && npm ci --ignore-scripts --omit=optional --no-audit --no-fund \
 		</dev/null 2>&1); then
 		printf '%s\n' "$output" >&2

@@ -40,7 +40,13 @@ struct sonde_cbor_item {
 enum sonde_status sonde_cbor_next(struct sonde_bytes *bytes, struct sonde_cbor_item *item,
 				  struct sonde_error *err);
 
-/* Steps over the next item with all that is in it; nesting beyond `max_depth` is SONDE_LIMIT. */
+/* More levels than this are never followed. */
+#define SONDE_CBOR_MAX_DEPTH 256
+
+/*
+ * Steps over the next item with all that is in it; nesting beyond `max_depth` (or the limit above)
+ * is SONDE_LIMIT. SONDE_END at the end of the bytes.
+ */
 enum sonde_status sonde_cbor_skip(struct sonde_bytes *bytes, unsigned int max_depth,
 				  struct sonde_error *err);
 

@@ -26,6 +26,7 @@ enum sonde_json_token {
 };
 
 #define SONDE_JSON_DEPTH 64
+#define SONDE_JSON_MOST_DEPTH 192 /* that a reader can be set to */
 
 /* Puts up to `size` bytes into `data`; 0 at the end. */
 typedef enum sonde_status sonde_json_refill(void *user, char *data, size_t size, size_t *got,
@@ -48,8 +49,10 @@ struct sonde_json_reader {
 	struct sonde_buffer scratch;
 	size_t text_limit;
 	bool borrows;
-	unsigned int open; /* objects and arrays open now */
-	bool is_object[SONDE_JSON_DEPTH];
+	unsigned int open;	  /* objects and arrays open now */
+	unsigned int depth_limit; /* SONDE_JSON_DEPTH; may be set before reading */
+	bool keeps_nul;		  /* may be set: an escaped NUL stays one */
+	bool is_object[SONDE_JSON_MOST_DEPTH];
 	uint8_t state;
 	struct sonde_error error; /* the failure that every later call repeats */
 };
@@ -79,7 +82,7 @@ void sonde_json_seek(struct sonde_json_reader *reader, uint64_t offset);
 /*
  * The next token into reader->token. Strictly RFC 8259, UTF-8 checked: SONDE_CORRUPT with the
  * offset otherwise, SONDE_TRUNCATED where the document ends inside. A NUL escaped inside a string
- * becomes U+FFFD, since strings are NUL-terminated here. After an error or END the same again.
+ * becomes U+FFFD unless keeps_nul is set, since strings are NUL-terminated here. After an error or END the same again.
  */
 enum sonde_status sonde_json_next(struct sonde_json_reader *reader, struct sonde_error *err);
 

@@ -41,6 +41,7 @@ void sonde_json_reader_init(struct sonde_json_reader *reader, const char *data, 
 		.refill = data ? NULL : refill,
 		.user = user,
 		.text_limit = TEXT_LIMIT,
+		.depth_limit = SONDE_JSON_DEPTH,
 		.state = STATE_START,
 	};
 }
@@ -175,7 +176,9 @@ static enum sonde_status put_code_point(struct sonde_json_reader *reader, uint32
 {
 	char space[4];
 
-	return put(reader, space, sonde_utf8_encode(code_point ? code_point : 0xFFFD, space));
+	if (!code_point && !reader->keeps_nul)
+		code_point = 0xFFFD;
+	return put(reader, space, sonde_utf8_encode(code_point, space));
 }
 
 static enum sonde_status read_hex4(struct sonde_json_reader *reader, uint32_t *code)
@@ -478,10 +481,10 @@ static enum sonde_status read_word(struct sonde_json_reader *reader, const char 
 
 static enum sonde_status open_container(struct sonde_json_reader *reader, bool is_object)
 {
-	if (reader->open == SONDE_JSON_DEPTH)
+	if (reader->open == reader->depth_limit)
 		return sonde_fail(&reader->error, SONDE_LIMIT, here(reader),
-				  "JSON: more than %d objects and arrays inside each other",
-				  SONDE_JSON_DEPTH);
+				  "JSON: more than %u objects and arrays inside each other",
+				  reader->depth_limit);
 	reader->input_position++;
 	reader->is_object[reader->open++] = is_object;
 	reader->token = is_object ? SONDE_JSON_OBJECT_BEGIN : SONDE_JSON_ARRAY_BEGIN;

@@ -95,6 +95,9 @@ void cli_note(struct cli *cli, const char *format, ...) __attribute__((format(pr
 /* What to do next, under an error. */
 void cli_hint(struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* A text the user wrote, and under it a mark at one of its bytes: where the error above is. */
+void cli_show_place(struct cli *cli, const char *text, size_t offset);
+
 /* A command to run next, under a result; not shown with --quiet. */
 void cli_next(struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

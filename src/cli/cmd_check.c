@@ -2,6 +2,7 @@
 /* `sonde check`: everything that is wrong with recordings. */
 #include <sonde/format.h>
 
+#include "cli/check.h"
 #include "cli/commands.h"
 #include "cli/findings.h"
 #include "cli/human.h"
@@ -9,19 +10,12 @@
 #include "cli/progress.h"
 #include "cli/text.h"
 
-struct check_options {
-	struct cli_common common;
-	struct cli_input input;
-	bool json;
-	bool list;
-};
-
 static const struct cli_option check_own_options[] = {
 	{ .name = "list",
 	  .kind = CLI_FLAG,
 	  .help = "list every id that can be found, with its meaning, and end",
-	  .offset = offsetof(struct check_options, list) },
-	CLI_JSON_OPTION(struct check_options),
+	  .offset = offsetof(struct cli_check_options, list) },
+	CLI_JSON_OPTION(struct cli_check_options),
 	{ 0 },
 };
 
@@ -75,7 +69,7 @@ static int list_types(struct cli *cli, bool as_json)
 /* The state over all operands. */
 struct check {
 	struct cli *cli;
-	const struct check_options *options;
+	const struct cli_check_options *options;
 	struct sonde_json_writer json;
 	struct cli_tally total;
 	size_t checked; /* recordings that could be checked at all */
@@ -153,7 +147,7 @@ static int check_all(struct check *check)
 	return worst;
 }
 
-static int run(struct cli *cli, const void *options)
+int cli_check_run(struct cli *cli, const void *options)
 {
 	struct check check = { .cli = cli, .options = options };
 	int code;
@@ -161,7 +155,8 @@ static int run(struct cli *cli, const void *options)
 	if (check.options->list)
 		return list_types(cli, check.options->json);
 	if (!cli->operand_count)
-		return cli_usage(cli, "'check' needs a RECORDING");
+		return cli_usage(cli, "'%s' needs a %s", cli->command->name,
+				 cli->command->operands.name);
 	sonde_json_writer_init(&check.json, &cli->out, true);
 	if (check.options->json) {
 		sonde_json_object_begin(&check.json);
@@ -201,7 +196,7 @@ const struct cli_command cmd_check = {
 	.options =
 		(const struct cli_option_group[]){
 			{ .title = "Options", .options = check_own_options },
-			CLI_INPUT_GROUP(struct check_options),
+			CLI_INPUT_GROUP(struct cli_check_options),
 			CLI_COMMON_GROUP,
 			{ 0 },
 		},
@@ -213,6 +208,6 @@ const struct cli_command cmd_check = {
 			{ "sonde check --list", "what can be found, and what it means" },
 			{ 0 },
 		},
-	.options_size = sizeof(struct check_options),
-	.run = run,
+	.options_size = sizeof(struct cli_check_options),
+	.run = cli_check_run,
 };

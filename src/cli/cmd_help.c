@@ -36,11 +36,15 @@ static int run(struct cli *cli, const void *options)
 {
 	const struct help_options *help = options;
 	const struct cli_command *command = NULL;
+	size_t used;
 
 	if (cli->operand_count) {
-		command = cli_command_by_name(cli->operands[0]);
+		command = cli_find_command(cli, cli->operands, &used);
 		if (!command)
-			return cli_unknown_command(cli, cli->operands[0]);
+			return CLI_USAGE;
+		if (used < cli->operand_count)
+			return cli_usage(cli, "'%s' is one argument too many for 'help %s'",
+					 cli->operands[used], command->name);
 	}
 	if (help->commands)
 		put_names(&cli->out);
@@ -56,11 +60,11 @@ static int run(struct cli *cli, const void *options)
 const struct cli_command cmd_help = {
 	.name = "help",
 	.summary = "show help, of everything or of one command",
-	.usage = "sonde help [COMMAND]",
+	.usage = "sonde help [COMMAND [SUBCOMMAND]]",
 	.description = "Without a command: all commands, each in a line. With one: its options and "
 		       "examples, as 'sonde COMMAND --help' shows them.",
 	.section = CLI_SECTION_HELP,
-	.operands = { .name = "COMMAND", .kind = CLI_OPERAND_COMMAND, .at_most = 1 },
+	.operands = { .name = "COMMAND", .kind = CLI_OPERAND_COMMAND, .at_most = 2 },
 	.options =
 		(const struct cli_option_group[]){
 			{ .options = help_own_options, .hidden = true },
@@ -71,6 +75,7 @@ const struct cli_command cmd_help = {
 		(const struct cli_example[]){
 			{ "sonde help", "all commands" },
 			{ "sonde help dump", "how to print events" },
+			{ "sonde help store search", "how to find traces in a store" },
 			{ 0 },
 		},
 	.options_size = sizeof(struct help_options),

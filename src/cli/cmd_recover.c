@@ -8,28 +8,22 @@
 #include "cli/human.h"
 #include "cli/input.h"
 #include "cli/progress.h"
+#include "cli/recover.h"
 #include "cli/target.h"
 #include "cli/text.h"
 
 /* Kinds of findings shown without --verbose. */
 #define FINDINGS_SHOWN 10
 
-struct recover_options {
-	struct cli_common common;
-	struct cli_input input;
-	struct cli_target target;
-	bool json;
-};
-
 static const struct cli_option recover_own_options[] = {
-	CLI_JSON_OPTION(struct recover_options),
+	CLI_JSON_OPTION(struct cli_recover_options),
 	{ 0 },
 };
 
 /* What the report is made of. */
 struct recovery {
 	struct cli *cli;
-	const struct recover_options *options;
+	const struct cli_recover_options *options;
 	const char *path;
 	struct sonde_diagnostics *diagnostics;
 	struct sonde_recover_result result;
@@ -185,7 +179,7 @@ static int recover(struct recovery *recovery)
 	return CLI_OK;
 }
 
-static int run(struct cli *cli, const void *options)
+int cli_recover_run(struct cli *cli, const void *options)
 {
 	struct recovery recovery = { .cli = cli, .options = options, .path = cli->operands[0] };
 	int code = cli_target_check(cli, &recovery.options->target);
@@ -211,9 +205,9 @@ const struct cli_command cmd_recover = {
 	.operands = { .name = "RECORDING", .kind = CLI_OPERAND_PATH, .at_least = 1, .at_most = 1 },
 	.options =
 		(const struct cli_option_group[]){
-			CLI_TARGET_GROUP(struct recover_options),
+			CLI_TARGET_GROUP(struct cli_recover_options),
 			{ .title = "Options", .options = recover_own_options },
-			CLI_INPUT_GROUP(struct recover_options),
+			CLI_INPUT_GROUP(struct cli_recover_options),
 			CLI_COMMON_GROUP,
 			{ 0 },
 		},
@@ -225,6 +219,6 @@ const struct cli_command cmd_recover = {
 			  "once more, with the report for a program" },
 			{ 0 },
 		},
-	.options_size = sizeof(struct recover_options),
-	.run = run,
+	.options_size = sizeof(struct cli_recover_options),
+	.run = cli_recover_run,
 };

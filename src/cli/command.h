@@ -17,9 +17,11 @@ enum cli_value {
 	CLI_FLAG_OFF,	/* bool, set to false; takes no argument */
 	CLI_NUMBER,	/* uint64_t */
 	CLI_TIME,	/* struct cli_time */
+	CLI_MOMENT,	/* struct cli_time; dates are taken too */
 	CLI_DURATION,	/* uint64_t: nanoseconds; needs a unit */
 	CLI_SECONDS,	/* the same, but a number without a unit is seconds */
 	CLI_SIZE,	/* uint64_t: bytes */
+	CLI_TEXT,	/* const char * */
 	CLI_PATH,	/* const char *: a file or folder */
 	CLI_FORMAT,	/* const char *: the name of a format */
 	CLI_CHOICE,	/* unsigned int: the position in `choices` */
@@ -69,7 +71,8 @@ struct cli_option_group {
 
 enum cli_operand_kind {
 	CLI_OPERAND_PATH,
-	CLI_OPERAND_COMMAND, /* of sonde */
+	CLI_OPERAND_COMMAND,	/* of sonde */
+	CLI_OPERAND_SUBCOMMAND, /* of the command itself: see cli_command_below() */
 	CLI_OPERAND_CHOICE,
 	CLI_OPERAND_PROGRAM, /* a program and its arguments: nothing after it is an option of ours */
 };
@@ -97,6 +100,7 @@ enum cli_section {
 	CLI_SECTION_RECORD,
 	CLI_SECTION_LOOK,
 	CLI_SECTION_WRITE,
+	CLI_SECTION_STORE,
 	CLI_SECTION_HELP,
 	CLI_SECTION_COUNT,
 };
@@ -105,7 +109,7 @@ enum cli_section {
  * In texts a blank line parts paragraphs; lines that begin with two spaces stay as they are.
  */
 struct cli_command {
-	const char *name;
+	const char *name;    /* of two words below a command with subcommands: "store search" */
 	const char *summary; /* one line, lower case, no full stop */
 	const char *usage;
 	const char *description;
@@ -120,13 +124,23 @@ struct cli_command {
 	int (*run)(struct cli *cli, const void *options);
 };
 
-/* NULL past the last. */
+/* All of them, those of two words too; NULL past the last. */
 const struct cli_command *cli_command_at(size_t index);
-/* NULL where there is none. */
-const struct cli_command *cli_command_by_name(const char *name);
 
-/* Says that there is no such command, and which one was perhaps meant. Returns CLI_USAGE. */
-int cli_unknown_command(struct cli *cli, const char *name);
+/* Only the subcommands of a command; for NULL those of one word. NULL past the last. */
+const struct cli_command *cli_command_below(const struct cli_command *above, size_t index);
+
+/* Its name without that of the command above it: the last word. */
+const char *cli_command_word(const struct cli_command *command);
+
+/* The name in one word, for files and scripts: "store-search". */
+void cli_put_command_id(struct sonde_buffer *out, const struct cli_command *command);
+
+/*
+ * The command that words (ended by NULL) begin with, and how many of them are its name. Where there
+ * is none it is said, with the one that was perhaps meant, and NULL returned: CLI_USAGE.
+ */
+const struct cli_command *cli_find_command(struct cli *cli, char *const *words, size_t *used);
 
 /* Titles of sections, for the overview. */
 const char *cli_section_title(enum cli_section section);

@@ -15,6 +15,18 @@ extern const struct cli_command cmd_recover;
 extern const struct cli_command cmd_convert;
 extern const struct cli_command cmd_cut;
 extern const struct cli_command cmd_merge;
+extern const struct cli_command cmd_store;
+extern const struct cli_command cmd_store_init;
+extern const struct cli_command cmd_store_ingest;
+extern const struct cli_command cmd_store_search;
+extern const struct cli_command cmd_store_get;
+extern const struct cli_command cmd_store_stats;
+extern const struct cli_command cmd_store_values;
+extern const struct cli_command cmd_store_serve;
+extern const struct cli_command cmd_store_rotate;
+extern const struct cli_command cmd_store_archive;
+extern const struct cli_command cmd_store_check;
+extern const struct cli_command cmd_store_recover;
 extern const struct cli_command cmd_completion;
 extern const struct cli_command cmd_help;
 

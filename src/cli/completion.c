@@ -21,6 +21,8 @@ static enum completes operands_complete(const struct cli_operands *operands)
 	switch (operands->kind) {
 	case CLI_OPERAND_PATH:
 		return COMPLETES_FILES;
+	case CLI_OPERAND_SUBCOMMAND:
+		return COMPLETES_NOTHING; /* done before the command is known */
 	case CLI_OPERAND_PROGRAM:
 		return COMPLETES_PROGRAM;
 	default:
@@ -53,13 +55,14 @@ static void put_operand_words(struct sonde_buffer *out, const struct cli_operand
 		put_word(out, i, word);
 }
 
-static void put_command_names(struct sonde_buffer *out)
+/* The commands below another, or for NULL those of one word. */
+static void put_command_names(struct sonde_buffer *out, const struct cli_command *above)
 {
 	const struct cli_command *command;
 	size_t i;
 
-	for (i = 0; (command = cli_command_at(i)); i++)
-		put_word(out, i, command->name);
+	for (i = 0; (command = cli_command_below(above, i)); i++)
+		put_word(out, i, cli_command_word(command));
 }
 
 /* The options whose value is the next word, in all their forms, with `gap` between them. */
@@ -87,9 +90,14 @@ static void put_options_with_value(struct sonde_buffer *out, const struct cli_co
 static void put_bash_case(struct sonde_buffer *out, const struct cli_command *command,
 			  const struct cli_option *option)
 {
-	sonde_buffer_put_format(out, "\t%s:--%s", command->name, option->name);
-	if (option->short_name)
-		sonde_buffer_put_format(out, " | %s:-%c", command->name, option->short_name);
+	sonde_buffer_put_char(out, '\t');
+	cli_put_command_id(out, command);
+	sonde_buffer_put_format(out, ":--%s", option->name);
+	if (option->short_name) {
+		sonde_buffer_put_text(out, " | ");
+		cli_put_command_id(out, command);
+		sonde_buffer_put_format(out, ":-%c", option->short_name);
+	}
 	sonde_buffer_put_text(out, option->implied ? ") [[ $equals ]] && " : ") ");
 	switch (option_completes(option)) {
 	case COMPLETES_FILES:
@@ -113,12 +121,16 @@ static void put_bash_command(struct sonde_buffer *out, const struct cli_command 
 	const struct cli_option *option;
 	size_t i = 0;
 
-	sonde_buffer_put_format(out, "\t%s:-*) _sonde_words '", command->name);
+	sonde_buffer_put_char(out, '\t');
+	cli_put_command_id(out, command);
+	sonde_buffer_put_text(out, ":-*) _sonde_words '");
 	while ((option = cli_next_option(command, &walk))) {
 		put_word(out, i++, "--");
 		sonde_buffer_put_text(out, option->name);
 	}
-	sonde_buffer_put_format(out, "' ;;\n\t%s:*) ", command->name);
+	sonde_buffer_put_text(out, "' ;;\n\t");
+	cli_put_command_id(out, command);
+	sonde_buffer_put_text(out, ":*) ");
 	switch (operands_complete(&command->operands)) {
 	case COMPLETES_FILES:
 		sonde_buffer_put_text(out, "_sonde_files");
@@ -204,6 +216,20 @@ static const char bash_head[] =
 	"\tif ((COMP_CWORD == 1)); then\n"
 	"\t\t_sonde_words '";
 
+/* The second word of a command with subcommands is a part of its name. */
+static void put_bash_group(struct sonde_buffer *out, const struct cli_command *above)
+{
+	sonde_buffer_put_format(out,
+				"\tif [[ $command == %s ]] && ((COMP_CWORD == 2)) && "
+				"[[ $current != -* ]]; then\n\t\t_sonde_words '",
+				above->name);
+	put_command_names(out, above);
+	sonde_buffer_put_format(out,
+				"'\n\t\treturn\n\telif [[ $command == %s && ${COMP_WORDS[2]} != -* "
+				"]]; then\n\t\tcommand+=-${COMP_WORDS[2]}\n\tfi\n",
+				above->name);
+}
+
 void cli_put_bash_completion(struct sonde_buffer *out)
 {
 	const struct cli_command *command;
@@ -211,10 +237,13 @@ void cli_put_bash_completion(struct sonde_buffer *out)
 	size_t i;
 
 	sonde_buffer_put_text(out, bash_head);
-	put_command_names(out);
+	put_command_names(out, NULL);
 	for (option = cli_top_options; option->name; option++)
 		sonde_buffer_put_format(out, " --%s", option->name);
 	sonde_buffer_put_text(out, "'\n\t\treturn\n\tfi\n");
+	for (i = 0; (command = cli_command_below(NULL, i)); i++)
+		if (cli_command_below(command, 0))
+			put_bash_group(out, command);
 	for (i = 0; (command = cli_command_at(i)); i++)
 		if (command->operands.kind == CLI_OPERAND_PROGRAM)
 			put_bash_program(out, command);
@@ -296,7 +325,9 @@ static void put_zsh_command(struct sonde_buffer *out, const struct cli_command *
 	struct cli_option_walk walk = { 0 };
 	const struct cli_option *option;
 
-	sonde_buffer_put_format(out, "\t%s)\n\t\t_arguments -s -S", command->name);
+	sonde_buffer_put_char(out, '\t');
+	cli_put_command_id(out, command);
+	sonde_buffer_put_text(out, ")\n\t\t_arguments -s -S");
 	while ((option = cli_next_option(command, &walk)))
 		put_zsh_option(out, option);
 	switch (operands_complete(&command->operands)) {
@@ -320,6 +351,34 @@ static void put_zsh_command(struct sonde_buffer *out, const struct cli_command *
 	sonde_buffer_put_text(out, "\n\t\t;;\n");
 }
 
+/* What a word may be: names and summaries, in an array `commands`. */
+static void put_zsh_commands(struct sonde_buffer *out, const struct cli_command *above)
+{
+	const struct cli_command *command;
+	size_t i;
+
+	sonde_buffer_put_text(out, "\tcommands=(\n");
+	for (i = 0; (command = cli_command_below(above, i)); i++) {
+		sonde_buffer_put_format(out, "\t\t'%s:", cli_command_word(command));
+		put_zsh_text(out, command->summary);
+		sonde_buffer_put_text(out, "'\n");
+	}
+	sonde_buffer_put_text(out, "\t)\n");
+}
+
+/* The second word of a command with subcommands is a part of its name. */
+static void put_zsh_group(struct sonde_buffer *out, const struct cli_command *above)
+{
+	sonde_buffer_put_format(out, "\tif [[ $command == %s && $words[2] != -* ]]; then\n",
+				above->name);
+	put_zsh_commands(out, above);
+	sonde_buffer_put_text(out, "\t\tif (( CURRENT == 2 )); then\n"
+				   "\t\t\t_describe -t commands command commands\n"
+				   "\t\t\treturn\n\t\tfi\n"
+				   "\t\tcommand+=-$words[2]\n"
+				   "\t\tshift words\n\t\t(( CURRENT-- ))\n\tfi\n");
+}
+
 void cli_put_zsh_completion(struct sonde_buffer *out)
 {
 	const struct cli_command *command;
@@ -329,21 +388,20 @@ void cli_put_zsh_completion(struct sonde_buffer *out)
 	sonde_buffer_put_text(out,
 			      "#compdef sonde\n"
 			      "# Completion of sonde for zsh; made by 'sonde completion zsh'.\n"
-			      "\n_sonde() {\n\tlocal -a commands\n\tcommands=(\n");
-	for (i = 0; (command = cli_command_at(i)); i++) {
-		sonde_buffer_put_format(out, "\t\t'%s:", command->name);
-		put_zsh_text(out, command->summary);
-		sonde_buffer_put_text(out, "'\n");
-	}
-	sonde_buffer_put_text(out, "\t)\n\tif (( CURRENT == 2 )); then\n"
+			      "\n_sonde() {\n\tlocal -a commands\n");
+	put_zsh_commands(out, NULL);
+	sonde_buffer_put_text(out, "\tif (( CURRENT == 2 )); then\n"
 				   "\t\t_describe -t commands command commands\n"
 				   "\t\t_arguments");
 	for (option = cli_top_options; option->name; option++)
 		put_zsh_option(out, option);
 	sonde_buffer_put_text(out, "\n\t\treturn\n\tfi\n"
 				   "\tlocal command=$words[2]\n"
-				   "\tshift words\n\t(( CURRENT-- ))\n"
-				   "\tcase $command in\n");
+				   "\tshift words\n\t(( CURRENT-- ))\n");
+	for (i = 0; (command = cli_command_below(NULL, i)); i++)
+		if (cli_command_below(command, 0))
+			put_zsh_group(out, command);
+	sonde_buffer_put_text(out, "\tcase $command in\n");
 	for (i = 0; (command = cli_command_at(i)); i++)
 		put_zsh_command(out, command);
 	sonde_buffer_put_text(out, "\tesac\n}\n\n"
@@ -366,8 +424,7 @@ static void put_fish_text(struct sonde_buffer *out, const char *text)
 
 static void put_fish_condition(struct sonde_buffer *out, const struct cli_command *command)
 {
-	sonde_buffer_put_format(out, "complete -c sonde -n '__fish_seen_subcommand_from %s'",
-				command->name);
+	sonde_buffer_put_format(out, "complete -c sonde -n '__sonde_is %s'", command->name);
 }
 
 static void put_fish_option(struct sonde_buffer *out, const struct cli_option *option)
@@ -397,9 +454,15 @@ static void put_fish_command(struct sonde_buffer *out, const struct cli_command 
 {
 	struct cli_option_walk walk = { 0 };
 	const struct cli_option *option;
+	const char *word = cli_command_word(command);
 
-	sonde_buffer_put_format(out, "\ncomplete -c sonde -n __fish_use_subcommand -a %s",
-				command->name);
+	sonde_buffer_put_text(out, "\ncomplete -c sonde -n ");
+	if (word == command->name)
+		sonde_buffer_put_text(out, "__fish_use_subcommand");
+	else
+		sonde_buffer_put_format(out, "'__sonde_is_only %.*s'",
+					(int)(word - command->name) - 1, command->name);
+	sonde_buffer_put_format(out, " -a %s", word);
 	put_fish_text(out, command->summary);
 	switch (operands_complete(&command->operands)) {
 	case COMPLETES_FILES:
@@ -428,6 +491,22 @@ static void put_fish_command(struct sonde_buffer *out, const struct cli_command 
 	}
 }
 
+/* Whether the words behind `sonde` begin with these, or are only these. */
+static const char fish_functions[] =
+	"function __sonde_is\n"
+	"\tset -l words (commandline -opc)\n"
+	"\tset -e words[1]\n"
+	"\ttest (count $words) -ge (count $argv); or return 1\n"
+	"\tfor i in (seq (count $argv))\n"
+	"\t\ttest \"$words[$i]\" = \"$argv[$i]\"; or return 1\n"
+	"\tend\n"
+	"end\n"
+	"function __sonde_is_only\n"
+	"\tset -l words (commandline -opc)\n"
+	"\ttest (count $words) -eq (math (count $argv) + 1); or return 1\n"
+	"\t__sonde_is $argv\n"
+	"end\n\n";
+
 void cli_put_fish_completion(struct sonde_buffer *out)
 {
 	const struct cli_command *command;
@@ -435,7 +514,9 @@ void cli_put_fish_completion(struct sonde_buffer *out)
 	size_t i;
 
 	sonde_buffer_put_text(out, "# Completion of sonde for fish; made by 'sonde completion "
-				   "fish'.\n\ncomplete -c sonde -f\n");
+				   "fish'.\n\n");
+	sonde_buffer_put_text(out, fish_functions);
+	sonde_buffer_put_text(out, "complete -c sonde -f\n");
 	for (option = cli_top_options; option->name; option++) {
 		sonde_buffer_put_text(out, "complete -c sonde -n __fish_use_subcommand");
 		put_fish_option(out, option);

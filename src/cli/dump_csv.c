@@ -3,23 +3,11 @@
 #include <string.h>
 
 #include "cli/dump.h"
+#include "cli/text.h"
 
 static void put_field(struct sonde_buffer *out, const char *text)
 {
-	const char *quote;
-
-	if (!text[strcspn(text, ",\"\r\n")]) {
-		sonde_buffer_put_text(out, text);
-		return;
-	}
-	sonde_buffer_put_char(out, '"');
-	while ((quote = strchr(text, '"'))) {
-		sonde_buffer_put(out, text, (size_t)(quote - text) + 1);
-		sonde_buffer_put_char(out, '"');
-		text = quote + 1;
-	}
-	sonde_buffer_put_text(out, text);
-	sonde_buffer_put_char(out, '"');
+	cli_put_csv(out, text, strlen(text));
 }
 
 static void begin(struct dump *dump)

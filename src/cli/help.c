@@ -51,7 +51,7 @@ const char *cli_choice_word(const struct cli_option *option, size_t index)
 const char *cli_operand_word(const struct cli_operands *operands, size_t index)
 {
 	if (operands->kind == CLI_OPERAND_COMMAND)
-		return cli_command_at(index) ? cli_command_at(index)->name : NULL;
+		return cli_command_below(NULL, index) ? cli_command_below(NULL, index)->name : NULL;
 	return operands->choices ? operands->choices[index].name : NULL;
 }
 
@@ -124,6 +124,27 @@ static void put_examples(struct cli *cli, const struct cli_example *example)
 	}
 }
 
+static void put_summary(struct cli *cli, const struct cli_command *command)
+{
+	const char *word = cli_command_word(command);
+
+	sonde_buffer_put_text(&cli->out, "  ");
+	cli_put_styled(cli, CLI_STYLE_BOLD, word);
+	cli_put_spaces(&cli->out, 12 - strlen(word));
+	sonde_buffer_put_text(&cli->out, command->summary);
+	sonde_buffer_put_char(&cli->out, '\n');
+}
+
+static void put_subcommands(struct cli *cli, const struct cli_command *above)
+{
+	const struct cli_command *command;
+	size_t i;
+
+	put_heading(cli, "Commands");
+	for (i = 0; (command = cli_command_below(above, i)); i++)
+		put_summary(cli, command);
+}
+
 void cli_put_command_help(struct cli *cli, const struct cli_command *command)
 {
 	const struct cli_option_group *group;
@@ -132,6 +153,8 @@ void cli_put_command_help(struct cli *cli, const struct cli_command *command)
 	sonde_buffer_put_format(&cli->out, "sonde %s - %s\n\nUsage: %s\n\n", command->name,
 				command->summary, command->usage);
 	cli_put_wrapped(&cli->out, command->description, 0, text_width(cli), 0);
+	if (cli_command_below(command, 0))
+		put_subcommands(cli, command);
 	for (group = command->options; group->options; group++)
 		if (!group->hidden)
 			put_options(cli, group->title, group->options);
@@ -144,6 +167,10 @@ void cli_put_command_help(struct cli *cli, const struct cli_command *command)
 		cli_put_wrapped(&cli->out, command->exit_status, 2, text_width(cli), 0);
 	}
 	put_examples(cli, command->examples);
+	if (cli_command_below(command, 0))
+		sonde_buffer_put_format(&cli->out,
+					"\n'sonde help %s COMMAND' tells more about one.\n",
+					command->name);
 }
 
 static void put_section(struct cli *cli, enum cli_section section)
@@ -152,15 +179,9 @@ static void put_section(struct cli *cli, enum cli_section section)
 	size_t i;
 
 	put_heading(cli, cli_section_title(section));
-	for (i = 0; (command = cli_command_at(i)); i++) {
-		if (command->section != section)
-			continue;
-		sonde_buffer_put_text(&cli->out, "  ");
-		cli_put_styled(cli, CLI_STYLE_BOLD, command->name);
-		cli_put_spaces(&cli->out, 12 - strlen(command->name));
-		sonde_buffer_put_text(&cli->out, command->summary);
-		sonde_buffer_put_char(&cli->out, '\n');
-	}
+	for (i = 0; (command = cli_command_below(NULL, i)); i++)
+		if (command->section == section)
+			put_summary(cli, command);
 }
 
 void cli_put_overview(struct cli *cli)

@@ -73,6 +73,7 @@ static bool is_option(const char *argument, const struct cli_option *option)
 static int run(struct cli *cli, char **arguments)
 {
 	const char *first = arguments[0];
+	size_t used;
 
 	if (is_option(first, &cli_top_options[0])) {
 		cli_put_overview(cli);
@@ -87,8 +88,8 @@ static int run(struct cli *cli, char **arguments)
 				 "unknown option '%s': the command comes first, then its "
 				 "options",
 				 first);
-	cli->command = cli_command_by_name(first);
-	return cli->command ? run_command(cli, arguments + 1) : cli_unknown_command(cli, first);
+	cli->command = cli_find_command(cli, arguments, &used);
+	return cli->command ? run_command(cli, arguments + used) : CLI_USAGE;
 }
 
 int main(int argc, char **argv)

@@ -202,49 +202,100 @@ static void put_synopsis(struct sonde_buffer *out, const char *usage)
 	}
 }
 
-/* The command whose name comes next in the alphabet; NULL past the last. */
-static const struct cli_command *next_by_name(const char *name)
+/* The command below another whose name comes next in the alphabet; NULL past the last. */
+static const struct cli_command *next_by_name(const struct cli_command *above, const char *name)
 {
 	const struct cli_command *command, *next = NULL;
 	size_t i;
 
-	for (i = 0; (command = cli_command_at(i)); i++)
+	for (i = 0; (command = cli_command_below(above, i)); i++)
 		if (strcmp(command->name, name) > 0 &&
 		    (!next || strcmp(command->name, next->name) < 0))
 			next = command;
 	return next;
 }
 
-static void put_see_also(struct sonde_buffer *out, const struct cli_command *left_out)
+/* The command that has this one as a subcommand; NULL: none. */
+static const struct cli_command *command_above(const struct cli_command *command)
 {
+	const struct cli_command *above, *below;
+	size_t i, j;
+
+	for (i = 0; (above = cli_command_below(NULL, i)); i++)
+		for (j = 0; (below = cli_command_below(above, j)); j++)
+			if (below == command)
+				return above;
+	return NULL;
+}
+
+static void put_reference(struct sonde_buffer *out, const struct cli_command *command)
+{
+	if (out->data[out->size - 1] != '\n')
+		sonde_buffer_put_text(out, " ,\n");
+	sonde_buffer_put_text(out, command ? ".Xr sonde-" : ".Xr sonde");
+	if (command)
+		cli_put_command_id(out, command);
+	sonde_buffer_put_text(out, " 1");
+}
+
+/* The pages above; then the subcommands, or where there are none the commands beside it. */
+static void put_see_also(struct sonde_buffer *out, const struct cli_command *page)
+{
+	const struct cli_command *above = page ? command_above(page) : NULL;
+	const struct cli_command *around = page && cli_command_below(page, 0) ? page : above;
 	const struct cli_command *command;
-	const char *gap = "";
 
 	put_section_title(out, "see also");
-	if (left_out) {
-		sonde_buffer_put_text(out, ".Xr sonde 1");
-		gap = " ,\n";
-	}
-	for (command = next_by_name(""); command; command = next_by_name(command->name)) {
-		if (command == left_out)
-			continue;
-		sonde_buffer_put_format(out, "%s.Xr sonde-%s 1", gap, command->name);
-		gap = " ,\n";
-	}
+	if (page)
+		put_reference(out, NULL);
+	if (above)
+		put_reference(out, above);
+	for (command = next_by_name(around, ""); command;
+	     command = next_by_name(around, command->name))
+		if (command != page)
+			put_reference(out, command);
 	sonde_buffer_put_char(out, '\n');
+}
+
+static void put_command_item(struct sonde_buffer *out, const struct cli_command *command)
+{
+	sonde_buffer_put_format(out, ".It Cm %s\n%c", cli_command_word(command),
+				toupper((unsigned char)command->summary[0]));
+	put_escaped(out, command->summary + 1, strlen(command->summary) - 1);
+	sonde_buffer_put_text(out, ";\nsee\n.Xr sonde-");
+	cli_put_command_id(out, command);
+	sonde_buffer_put_text(out, " 1 .\n");
+}
+
+static void put_subcommands(struct sonde_buffer *out, const struct cli_command *above)
+{
+	const struct cli_command *command;
+	size_t i;
+
+	if (!cli_command_below(above, 0))
+		return;
+	sonde_buffer_put_text(out, ".Ss Commands\n.Bl -tag -width recover\n");
+	for (i = 0; (command = cli_command_below(above, i)); i++)
+		put_command_item(out, command);
+	sonde_buffer_put_text(out, ".El\n");
 }
 
 static void put_command_page(struct sonde_buffer *out, const struct cli_command *command)
 {
 	const struct cli_option_group *group;
 	const struct cli_topic *topic;
-	char page[64];
+	struct sonde_buffer page = { 0 };
 
-	snprintf(page, sizeof(page), "sonde-%s", command->name);
-	put_page_head(out, page, command->summary);
+	sonde_buffer_put_text(&page, "sonde-");
+	cli_put_command_id(&page, command);
+	if (sonde_buffer_text(&page))
+		put_page_head(out, page.data, command->summary);
+	out->failed = out->failed || page.failed;
+	sonde_buffer_release(&page);
 	put_synopsis(out, command->usage);
 	put_section_title(out, "description");
 	put_text(out, command->description);
+	put_subcommands(out, command);
 	for (group = command->options; group->options; group++) {
 		if (group->hidden)
 			continue;
@@ -269,14 +320,9 @@ static void put_command_list(struct sonde_buffer *out)
 	for (section = 0; section < CLI_SECTION_COUNT; section++) {
 		sonde_buffer_put_format(out, ".Ss %s\n.Bl -tag -width completion\n",
 					cli_section_title((enum cli_section)section));
-		for (i = 0; (command = cli_command_at(i)); i++) {
-			if ((int)command->section != section)
-				continue;
-			sonde_buffer_put_format(out, ".It Cm %s\n%c", command->name,
-						toupper((unsigned char)command->summary[0]));
-			put_escaped(out, command->summary + 1, strlen(command->summary) - 1);
-			sonde_buffer_put_format(out, ";\nsee\n.Xr sonde-%s 1 .\n", command->name);
-		}
+		for (i = 0; (command = cli_command_below(NULL, i)); i++)
+			if ((int)command->section == section)
+				put_command_item(out, command);
 		sonde_buffer_put_text(out, ".El\n");
 	}
 }

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -69,6 +70,25 @@ void cli_next(struct cli *cli, const char *format, ...)
 {
 	if (!cli->common.quiet)
 		PUT_MESSAGE(cli, CLI_STYLE_CYAN, "  next: ", format);
+}
+
+void cli_show_place(struct cli *cli, const char *text, size_t offset)
+{
+	struct sonde_buffer before = { 0 }, mark = { 0 };
+
+	sonde_buffer_put(&before, text, strnlen(text, offset));
+	if (sonde_buffer_text(&before)) {
+		cli_put_escaped(&mark, before.data);
+		offset = cli_text_width(mark.data, mark.size);
+	}
+	sonde_buffer_clear(&mark);
+	cli_put_spaces(&mark, offset);
+	sonde_buffer_put_char(&mark, '^');
+	put_line(cli, CLI_STYLE_NONE, "  ", text);
+	if (sonde_buffer_text(&mark))
+		put_line(cli, CLI_STYLE_NONE, "  ", mark.data);
+	sonde_buffer_release(&before);
+	sonde_buffer_release(&mark);
 }
 
 int cli_usage(struct cli *cli, const char *format, ...)

@@ -24,6 +24,10 @@ struct cli_time {
 /* NULL on success, else what is wrong with the text. */
 const char *cli_time_parse(const char *text, struct cli_time *time);
 
+/* The same, and dates in UTC ("2026-01-02", "2026-01-02 03:04", "2026-01-02T03:04:05.678Z"), for what
+ * counts in nanoseconds since 1970. */
+const char *cli_moment_parse(const char *text, struct cli_time *time);
+
 /* The moment on the clock of a recording whose events lie between these two, both included. */
 uint64_t cli_time_resolve(struct cli_time time, uint64_t first_ns, uint64_t last_ns);
 
@@ -37,6 +41,19 @@ uint64_t cli_time_resolve(struct cli_time time, uint64_t first_ns, uint64_t last
 			"  50%                 of its span\n"                                            \
 			"  @1000000010635      nanoseconds on the recording's own clock\n"               \
 			"An event at --from is included, an event at --to is not.",                      \
+	}
+
+#define CLI_MOMENT_TOPIC                                                                           \
+	{                                                                                          \
+		.title = "Times",                                                                  \
+		.text = "TIME is one of\n"                                                         \
+			"  2026-01-02  2026-01-02T03:04:05.678   a date, in UTC\n"                 \
+			"  -1h  -15m     before the end of the last trace (ns, us, ms, s, m, h)\n" \
+			"  10m           after the start of the first one\n"                       \
+			"  50%           of the time between the two\n"                            \
+			"  @NUMBER       nanoseconds since 1970\n"                                 \
+			"A trace that began at --from is included, one that began at --to is "     \
+			"not.",                                                                    \
 	}
 
 #endif

@@ -86,7 +86,8 @@ static int parse_number(struct cli *cli, const struct cli_option *option, const 
 static int parse_time(struct cli *cli, const struct cli_option *option, const char *text,
 		      struct cli_time *time)
 {
-	const char *fault = cli_time_parse(text, time);
+	const char *fault = option->kind == CLI_MOMENT ? cli_moment_parse(text, time) :
+							 cli_time_parse(text, time);
 
 	return fault ? cli_usage(cli, "--%s: '%s' %s", option->name, text, fault) : CLI_OK;
 }
@@ -221,6 +222,7 @@ static int set_value(struct cli *cli, const struct found_option *found, const ch
 	case CLI_NUMBER:
 		return parse_number(cli, option, text, found->place);
 	case CLI_TIME:
+	case CLI_MOMENT:
 		return parse_time(cli, option, text, found->place);
 	case CLI_DURATION:
 		return parse_quantity(cli, option, text, cli_duration_parse, found->place);
@@ -228,6 +230,9 @@ static int set_value(struct cli *cli, const struct found_option *found, const ch
 		return parse_quantity(cli, option, text, cli_seconds_parse, found->place);
 	case CLI_SIZE:
 		return parse_quantity(cli, option, text, cli_size_parse, found->place);
+	case CLI_TEXT:
+		*(const char **)found->place = text;
+		return CLI_OK;
 	case CLI_PATH:
 		*(const char **)found->place = text;
 		return *text ? CLI_OK : cli_usage(cli, "--%s: the name is empty", option->name);

@@ -45,25 +45,23 @@ static void put_escape(struct sonde_buffer *out, uint32_t c)
 }
 
 /* Bytes at the start of a text that are printable ASCII. */
-static size_t plain_length(const char *text)
+static size_t plain_length(const char *text, size_t size)
 {
 	size_t length = 0;
 
-	while (text[length] >= ' ' && text[length] <= '~')
+	while (length < size && text[length] >= ' ' && text[length] <= '~')
 		length++;
 	return length;
 }
 
-void cli_put_escaped(struct sonde_buffer *out, const char *text)
+void cli_put_escaped_sized(struct sonde_buffer *out, const char *text, size_t size)
 {
-	size_t left = strlen(text);
-
-	while (left) {
-		size_t length = plain_length(text);
+	while (size) {
+		size_t length = plain_length(text, size);
 		uint32_t c = ' ';
 
 		if (!length) {
-			length = sonde_utf8_length(text, left);
+			length = sonde_utf8_length(text, size);
 			c = length ? code_point_of(text, length) : (unsigned char)*text;
 		}
 
@@ -72,8 +70,33 @@ void cli_put_escaped(struct sonde_buffer *out, const char *text)
 		else
 			sonde_buffer_put(out, text, length);
 		text += length ? length : 1;
-		left -= length ? length : 1;
+		size -= length ? length : 1;
 	}
+}
+
+void cli_put_escaped(struct sonde_buffer *out, const char *text)
+{
+	cli_put_escaped_sized(out, text, strlen(text));
+}
+
+void cli_put_csv(struct sonde_buffer *out, const char *text, size_t size)
+{
+	bool quoted = false;
+	size_t i;
+
+	for (i = 0; i < size && !quoted; i++)
+		quoted = text[i] == ',' || text[i] == '"' || text[i] == '\r' || text[i] == '\n';
+	if (!quoted) {
+		sonde_buffer_put(out, text, size);
+		return;
+	}
+	sonde_buffer_put_char(out, '"');
+	for (i = 0; i < size; i++) {
+		if (text[i] == '"')
+			sonde_buffer_put_char(out, '"');
+		sonde_buffer_put_char(out, text[i]);
+	}
+	sonde_buffer_put_char(out, '"');
 }
 
 size_t cli_text_width(const char *text, size_t size)

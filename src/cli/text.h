@@ -10,6 +10,11 @@
  * bytes that are not UTF-8 become escapes (\n, \x1b, \u202e). The rest stays as it is.
  */
 void cli_put_escaped(struct sonde_buffer *out, const char *text);
+/* The same of a text that may have NULs. */
+void cli_put_escaped_sized(struct sonde_buffer *out, const char *text, size_t size);
+
+/* A field of CSV (RFC 4180), in quotes where it needs them. */
+void cli_put_csv(struct sonde_buffer *out, const char *text, size_t size);
 
 /* Columns that a text takes, counting a character as one. */
 size_t cli_text_width(const char *text, size_t size);

@@ -47,6 +47,7 @@ struct transfer {
 	struct cli *cli;
 	const struct cli_transfer_request *request;
 	struct sonde_recording **sources;
+	size_t count; /* of sources */
 	const char *format;
 	struct sonde_buffer style; /* words with commas */
 	struct cli_selection selection;
@@ -93,7 +94,9 @@ static int open_sources(struct transfer *transfer)
 	transfer->loss = sonde_loss_new();
 	if (!transfer->sources || !transfer->loss)
 		return cli_fail_nomem(cli);
-	for (i = 0; i < cli->operand_count; i++) {
+	transfer->count = transfer->request->given ? 1 : cli->operand_count;
+	transfer->sources[0] = transfer->request->given;
+	for (i = 0; i < transfer->count && !transfer->request->given; i++) {
 		int code = cli_open(cli, cli->operands[i], transfer->request->input,
 				    &transfer->sources[i]);
 
@@ -126,7 +129,7 @@ static enum sonde_status run_pipeline(struct transfer *transfer, struct sonde_er
 		return status;
 	cli_progress_begin(transfer->cli, &progress, "writing", "event");
 	run.progress = &progress.progress;
-	status = sonde_pipeline_run(transfer->sources, transfer->cli->operand_count, sink, &run,
+	status = sonde_pipeline_run(transfer->sources, transfer->count, sink, &run,
 				    &transfer->result, err);
 	sonde_sink_free(sink);
 	cli_progress_end(&progress);
@@ -202,7 +205,7 @@ static void put_summary_json(struct transfer *transfer, bool written)
 	sonde_json_member_string(&json, "format", transfer->format);
 	sonde_json_key(&json, "sources");
 	sonde_json_array_begin(&json);
-	for (i = 0; i < transfer->cli->operand_count; i++)
+	for (i = 0; i < transfer->count; i++)
 		sonde_json_string(&json, transfer->cli->operands[i]);
 	sonde_json_array_end(&json);
 	sonde_json_member_u64(&json, "events_read", result->events_read);
@@ -326,7 +329,7 @@ int cli_transfer_run(struct cli *cli, const struct cli_transfer_request *request
 		code = choose_format(&transfer);
 	if (code == CLI_OK)
 		code = tell(&transfer, run_pipeline(&transfer, &err), &err);
-	for (i = 0; transfer.sources && i < cli->operand_count; i++)
+	for (i = 0; transfer.sources && !request->given && i < transfer.count; i++)
 		sonde_recording_close(transfer.sources[i]);
 	free(transfer.sources);
 	sonde_loss_free(transfer.loss);

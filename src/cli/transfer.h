@@ -39,6 +39,7 @@ struct cli_transfer_request {
 	const struct cli_transfer *transfer;
 	const struct cli_range *range;	 /* or NULL; both only with one operand */
 	const struct cli_filter *filter; /* or NULL */
+	struct sonde_recording *given;	 /* instead of the operands; stays the caller's. Or NULL */
 };
 
 /* Carries the operands over and tells what was done. Returns the exit code. */

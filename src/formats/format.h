@@ -38,6 +38,7 @@ extern const struct sonde_format sonde_format_atf;
 extern const struct sonde_format sonde_format_cff;
 extern const struct sonde_format sonde_format_cff_json;
 extern const struct sonde_format sonde_format_wtf_calls;
+extern const struct sonde_format sonde_format_zts;
 
 /* The format of that name, or (name NULL) the one that `path` seems to be in. */
 enum sonde_status sonde_format_choose(const char *path, const char *name,

@@ -11,7 +11,8 @@ struct sonde_ingest_result {
 	uint64_t traces;   /* trees put into the store */
 	uint64_t records;  /* spans, calls */
 	uint64_t rejected; /* spans that cannot be: without id, without time */
-	char reason[160];  /* of the first one rejected */
+	uint64_t mended;   /* kept, but not as sent: bad UTF-8, an end before the start */
+	char reason[160];  /* of the first one rejected; where none was, of the first one mended */
 };
 
 /*
@@ -29,10 +30,15 @@ enum sonde_status sonde_ingest_otlp_json(struct sonde_store *store, const void *
 struct sonde_agent;
 struct sonde_agent *sonde_agent_new(const char *host, const char *app, const char *env);
 void sonde_agent_free(struct sonde_agent *agent);
+/* Bytes that its definitions take. */
+size_t sonde_agent_memory(const struct sonde_agent *agent);
 /* CBOR agent data: definitions of strings, methods, attributes. */
 enum sonde_status sonde_agent_define(struct sonde_agent *agent, const void *body, size_t size,
 				     struct sonde_error *err);
-/* CBOR trace data: one or more records. */
+/*
+ * CBOR trace data: one or more records. SONDE_ARGUMENT, with nothing stored, where it uses ids that are not
+ * defined.
+ */
 enum sonde_status sonde_agent_traces(struct sonde_agent *agent, struct sonde_store *store,
 				     const char *trace_uuid, const void *body, size_t size,
 				     struct sonde_ingest_result *result, uint64_t *ticket,

@@ -23,18 +23,21 @@ exits 0 "sonde --version"
 out_has '^sonde [0-9]+\.[0-9]+\.[0-9]+$' "sonde --version shows a version"
 
 "$SONDE" help --commands >"$work/commands"
+# shellcheck disable=SC2086 # a name may be two words
 while read -r name; do
-	run help "$name"
+	run help $name
 	exits 0 "help $name"
 	cp "$out" "$work/help"
-	run "$name" --help
+	run $name --help
 	cmp -s "$out" "$work/help"
 	ok $? "help $name and $name --help are the same"
 	grep -q '^Usage: sonde ' "$out" && grep -q '^Examples:$' "$out" && [ ! -s "$err" ]
 	ok $? "help of $name has usage and examples"
 	[ "$(wc -L <"$out")" -le 80 ]
 	ok $? "help of $name fits into 80 columns"
-	grep -q "^  $name " "$work/overview"
+	[ "$name" = "${name% *}" ] || "$SONDE" help "${name% *}" >"$work/above"
+	[ "$name" != "${name% *}" ] || cp "$work/overview" "$work/above"
+	grep -q "^  ${name##* } " "$work/above"
 	ok $? "$name is in the overview"
 done <"$work/commands"
 
@@ -52,6 +55,25 @@ END
 run help dmup
 exits 2 "help of an unknown command"
 err_has "Did you mean 'dump'" "help suggests the nearest, too"
+
+run store serach x
+exits 2 "unknown subcommand"
+err_is "a mistyped subcommand suggests the nearest" <<'END'
+sonde: unknown command 'store serach'. Did you mean 'store search'?
+  hint: 'sonde help store' lists the commands
+END
+run store
+exits 2 "a missing subcommand"
+err_has "'store' needs a COMMAND" "a missing subcommand is named"
+run help store xyzzy
+exits 2 "help of an unknown subcommand"
+run help dump info
+exits 2 "help of a command that has no subcommands"
+run store search --limt 3 x
+err_is "a mistyped option of a subcommand" <<'END'
+sonde: unknown option '--limt' for 'store search'. Did you mean '--limit'?
+  hint: 'sonde store search --help' shows how it is used
+END
 
 run dump --limt 3 x
 exits 2 "unknown option"

@@ -13,19 +13,23 @@ same_page() {
 "$SONDE" help --commands >"$work/commands"
 run help --man
 same_page sonde.1
+# shellcheck disable=SC2086 # a name may be two words
 while read -r name; do
-	run help --man "$name"
-	same_page "sonde-$name.1"
-	"$SONDE" help "$name" | grep -Eo '^  (-.,|   ) --[a-z-]+' | grep -Eo '[a-z][a-z-]+$' |
+	id=$(echo "$name" | tr ' ' -)
+	above=sonde.1
+	[ "$name" = "${name% *}" ] || above=sonde-${name% *}.1
+	run help --man $name
+	same_page "sonde-$id.1"
+	"$SONDE" help $name | grep -Eo '^  (-.,|   ) --[a-z-]+' | grep -Eo '[a-z][a-z-]+$' |
 		sed 's/-/\\\\-/g' >"$work/options"
 	missing=$(while read -r option; do
-		grep -q -- "Fl ..$option\\( \\|\$\\)" "$pages/sonde-$name.1" || echo "$option"
+		grep -q -- "Fl ..$option\\( \\|\$\\)" "$pages/sonde-$id.1" || echo "$option"
 	done <"$work/options")
 	is "$missing" "" "every option of $name is in its page"
-	grep -q "sonde-$name 1 \\." "$pages/sonde.1"
-	ok $? "sonde.1 leads to sonde-$name.1"
-	grep -q "'sonde-$name.1'" "$pages/meson.build"
-	ok $? "sonde-$name.1 is installed"
+	grep -q "sonde-$id 1 \\." "$pages/$above"
+	ok $? "$above leads to sonde-$id.1"
+	grep -q "'sonde-$id.1'" "$pages/meson.build"
+	ok $? "sonde-$id.1 is installed"
 done <"$work/commands"
 is "$(find "$pages" -name '*.1' | wc -l | tr -d ' ')" "$(($(wc -l <"$work/commands") + 1))" \
 	"no page is left of a command that is gone"

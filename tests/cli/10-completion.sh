@@ -25,11 +25,13 @@ else
 	skip "shellcheck" "no shellcheck"
 fi
 "$SONDE" help --commands >"$work/commands"
+# shellcheck disable=SC2086 # a name may be two words
 while read -r name; do
-	"$SONDE" help "$name" | grep -Eo '^  (-.,|   ) --[a-z-]+' | grep -Eo '[a-z][a-z-]+$' >options
+	id=$(echo "$name" | tr ' ' -)
+	"$SONDE" help $name | grep -Eo '^  (-.,|   ) --[a-z-]+' | grep -Eo '[a-z][a-z-]+$' >options
 	missing=$(while read -r option; do
-		grep -q -- "$name:.*--$option\\b" sonde.bash && grep -q -- "--$option\\b" sonde.zsh &&
-			grep -q -- "from $name'.* -l $option " sonde.fish || echo "$option"
+		grep -q -- "$id:.*--$option\\b" sonde.bash && grep -q -- "--$option\\b" sonde.zsh &&
+			grep -q -- "is $name'.* -l $option " sonde.fish || echo "$option"
 	done <options)
 	is "$missing" "" "all options of $name are in all three"
 done <"$work/commands"
@@ -62,6 +64,13 @@ END
 	completes ' ' sonde dump --limit ''
 	completes 'zsh ' sonde completion z
 	completes 'merge ' sonde help m
+	completes 'search serve stats ' sonde store s
+	completes '--sort ' sonde store search --so
+	completes 'duration ' sonde store search --sort d
+	completes 'trace trace two ' sonde store search tra
+	completes '--help ' sonde store --h
+	completes '--list ' sonde check --l
+	completes ' ' sonde store check --l
 	completes 'atf ' sonde dump -f a
 	completes '--no-follow --notrace ' sonde record --no
 	completes 'drop ' sonde record --on-full d
@@ -89,6 +98,11 @@ if have fish; then
 	fish_completes 'bash fish zsh ' 'sonde completion '
 	fish_completes '--notrace ' 'sonde record --not'
 	fish_completes 'overwrite ' 'sonde record --on-full ov'
+	fish_completes 'search serve stats ' 'sonde store s'
+	fish_completes '--ascending ' 'sonde store search --asc'
+	fish_completes 'duration ' 'sonde store search --sort d'
+	fish_completes '--list ' 'sonde check --l'
+	fish_completes '' 'sonde store check --l'
 else
 	skip "fish completes" "no fish"
 fi

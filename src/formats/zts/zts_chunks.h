@@ -39,8 +39,11 @@ static inline uint64_t zts_chunk_next(const struct zts_chunk *chunk)
 	return chunk->offset + 16 + chunk->stored_size;
 }
 
-/* The next place from `offset` on where a whole chunk with a right CRC (or, without CRCs, one that
- * decompresses) begins: after damage. SONDE_END where there is none. */
+/*
+ * The next place from `offset` on where a whole chunk with a right CRC (or, without CRCs, one that
+ * decompresses) begins: after damage. SONDE_END where there is none. A chunk found here that cannot
+ * be read all the same is passed over whole: go on at zts_chunk_next(), so that time stays linear.
+ */
 enum sonde_status zts_chunks_resync(const struct zts_chunks *chunks,
 				    struct sonde_codec_state *state, uint64_t offset,
 				    struct zts_chunk *chunk, struct sonde_error *err);
@@ -52,6 +55,12 @@ enum sonde_status zts_chunks_resync(const struct zts_chunks *chunks,
 enum sonde_status zts_chunks_read(const struct zts_chunks *chunks, struct sonde_codec_state *state,
 				  const struct zts_chunk *chunk, struct sonde_buffer *out,
 				  struct sonde_error *err);
+
+/* The same, and says how the chunk was packed. */
+enum sonde_status zts_chunks_read_any(const struct zts_chunks *chunks,
+				      struct sonde_codec_state *state,
+				      const struct zts_chunk *chunk, struct sonde_buffer *out,
+				      enum sonde_codec *codec, struct sonde_error *err);
 
 /* For writing: the 16 bytes of the file's header and of a chunk's. */
 void zts_put_data_header(uint8_t header[16], uint32_t flags);

@@ -13,6 +13,7 @@
 #define ZTS_DATA_HEADER_SIZE 16
 #define ZTS_CHUNK_MAGIC "ZCH0"
 #define ZTS_CHUNK_HEADER_SIZE 16
+#define ZTS_CHUNK_MAX_SIZE (256u << 20) /* decompressed; ours: longer ones are refused */
 #define ZTS_FLAG_CODEC_MASK 0x0fu
 #define ZTS_FLAG_CODEC_ZLIB 1u /* in the document: LZ4 */
 #define ZTS_FLAG_CODEC_LZ4 2u  /* in the document: zlib */

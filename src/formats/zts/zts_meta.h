@@ -15,7 +15,7 @@ struct zts_slot {
 	uint32_t
 		start_offset; /* of its record in the chunk's content: not 0 for a trace inside another */
 	uint32_t chunk_number;
-	uint32_t seconds;	   /* when it began, since 1970 */
+	uint32_t seconds;	   /* when it ended, since 1970: see zts_slot_set_times() */
 	uint32_t duration_seconds; /* generation 0: from ticks */
 	uint16_t app, env, type, host;
 	uint8_t flags;	 /* ZTS_RECORD_* */
@@ -36,10 +36,14 @@ struct zts_slots {
 	SONDE_VEC(struct zts_slot) list;
 	uint32_t first_tstart, last_tstop; /* of the header, as they are */
 	unsigned int generation;	   /* 0 or 1 */
+	bool has_names; /* for zts_rebuild(): TYPE in the data is a text id (ZTS_PROPS_NAMES) */
 };
 void zts_slots_release(struct zts_slots *slots);
 
-/* Reads from slot `list.count` on: all at first, later what a writer has added. */
+/*
+ * Reads from slot `list.count` on: all at first, later what a writer has added. On SONDE_CORRUPT the slots
+ * that lie within the file are there all the same.
+ */
 enum sonde_status zts_slots_read(struct zts_slots *slots, const char *path,
 				 struct sonde_diagnostics *diagnostics, struct sonde_error *err);
 /* The same of bytes in memory. */

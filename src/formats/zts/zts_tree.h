@@ -24,6 +24,7 @@ struct zts_record {
 	uint32_t attributes;	   /* position of its first in tree->attributes; SONDE_NONE */
 	uint32_t trace;		   /* position in tree->traces: a trace begins here; SONDE_NONE */
 	uint32_t offset;	   /* of its first byte in the bytes decoded */
+	uint32_t identity;	   /* position in tree->identities; SONDE_NONE */
 };
 
 /* A record that begins a trace, also inside another one. */
@@ -31,6 +32,14 @@ struct zts_trace_start {
 	uint32_t record;
 	uint32_t type;
 	uint64_t timestamp_ms;
+	uint64_t span, parent; /* 0: none */
+	bool has_type, has_span;
+};
+
+/* Type, span and parent of a record: those that begin a trace have the same in their trace start. */
+struct zts_identity {
+	uint32_t record;
+	uint32_t type;
 	uint64_t span, parent; /* 0: none */
 	bool has_type, has_span;
 };
@@ -51,13 +60,16 @@ struct zts_inline_exception {
 struct zts_tree {
 	SONDE_VEC(struct zts_record) records;
 	SONDE_VEC(struct zts_trace_start) traces;
+	SONDE_VEC(struct zts_identity) identities;
 	SONDE_VEC(struct zts_attribute_map) attributes;
 	SONDE_VEC(struct zts_inline_exception) exceptions;
 	const uint8_t *bytes; /* borrowed: what was decoded */
 	size_t size;
-	uint32_t open;		/* records not closed at the end: the next chunk continues them */
+	uint32_t open;	   /* records not closed at the end: the next chunk continues them */
+	uint32_t unopened; /* ends of records that did not begin here: a chunk before began them */
+	uint32_t unknown;  /* items with tags not known here, passed over */
 	bool document_spelling; /* the document's tags were met */
-	/* For the decoder: the open records, and their last attribute map. */
+	/* For the decoder: the open records that begin a trace. */
 	SONDE_VEC(uint32_t) stack;
 };
 
@@ -68,13 +80,16 @@ void zts_tree_release(struct zts_tree *tree);
  * Decodes from the start; memory is reused. Many trees in a row are fine. On SONDE_CORRUPT and
  * SONDE_TRUNCATED (offset in err is that in `bytes`) what was decoded before the fault stays in the tree,
  * open records get their end from their last child. Bytes that end with open records are no fault.
+ * What belongs to a record that did not begin here (the bytes continue another chunk's) is SONDE_CORRUPT
+ * at its offset too, but only after all the rest was decoded: it is passed over.
  */
 enum sonde_status zts_tree_decode(struct zts_tree *tree, const uint8_t *bytes, size_t size,
 				  struct sonde_error *err);
 
 /*
  * The key and value pairs of a record's attributes, over all its maps. Zero it, set tree and record.
- * key is a text id (key_text NULL), or a text in the map itself (key_text, key 0).
+ * key is a text id (key_text NULL), or a text in the map itself (key_text, key 0). Pairs with keys of
+ * other types are passed over.
  */
 struct zts_attribute_cursor {
 	const struct zts_tree *tree;

@@ -16,6 +16,8 @@ struct zts_writer_options {
 	enum sonde_codec codec;
 	/* Lines for store.props of a new part ("store.rotate.max-size=16\n..."); NULL: defaults. */
 	const char *props;
+	uint64_t min_duration_ns; /* shorter traces are counted, not kept; 0: all are */
+	size_t chunk_size; /* content of a trace beyond this goes into another chunk; 0: 16 MiB */
 };
 
 /* A new part in a folder that is not there yet. */
@@ -28,6 +30,8 @@ enum sonde_status zts_writer_create(const char *folder, const struct zts_writer_
  */
 enum sonde_status zts_writer_open(const char *folder, struct zts_writer **writer,
 				  struct sonde_diagnostics *diagnostics, struct sonde_error *err);
+/* As in the options, for a part gone on with. */
+void zts_writer_set_min_duration(struct zts_writer *writer, uint64_t min_duration_ns);
 /* Syncs, and frees in any case. */
 enum sonde_status zts_writer_close(struct zts_writer *writer, struct sonde_error *err);
 /* Frees without syncing: after a failure. */
@@ -66,8 +70,8 @@ struct zts_record_head {
 	/* A trace begins here: the first record always, others where they have a slot of their own. */
 	bool begins_trace;
 	uint64_t timestamp_ms; /* begins_trace with ticks; with ns it follows from start */
-	uint32_t type;	       /* text id; 0: none */
-	uint64_t span, parent; /* 0: none; also where no trace begins */
+	uint32_t type; /* text id; 0: none. Also where no trace begins, as span and parent */
+	uint64_t span, parent; /* 0: none */
 	uint64_t uuid[2];      /* of an inner trace; zeros: made from the outer one's */
 };
 
@@ -94,7 +98,11 @@ void zts_writer_attribute(struct zts_writer *writer, uint32_t key, const struct 
 /* `exception`: text id or 0. calls 0: as many as there are records in its tree. flags: ZTS_RECORD_ERROR and the like. */
 void zts_writer_end_record(struct zts_writer *writer, uint64_t stop, uint64_t calls,
 			   uint32_t exception, uint32_t flags);
-/* Appends the chunk, its texts, postings and slots to memory; written out when enough has come together. */
+/*
+ * Appends the chunk, its texts, postings and slots to memory; written out when enough has come together (the
+ * slots with the next flush or sync). SONDE_LIMIT, with nothing of the trace kept, where the part is full or an
+ * app, env, host or type has a text id beyond 65535: begin a new part and give the trace to that one.
+ */
 enum sonde_status zts_writer_end_trace(struct zts_writer *writer, struct sonde_error *err);
 /* Forgets the trace that was begun; texts interned for it stay. */
 void zts_writer_abandon_trace(struct zts_writer *writer);
@@ -104,6 +112,25 @@ enum sonde_status zts_writer_flush(struct zts_writer *writer, struct sonde_error
 /* Flush, and wait until it is on the disk: what is acknowledged. */
 enum sonde_status zts_writer_sync(struct zts_writer *writer, struct sonde_error *err);
 
+/*
+ * The same in two steps, so that others may go on with the writer while the disk is waited for: `begin` with the
+ * writer, `finish` without. One at a time, and no flush between. The writer must outlive it; after a failure it
+ * is of no more use. `finish` frees in any case.
+ */
+struct zts_writer_sync;
+enum sonde_status zts_writer_sync_begin(struct zts_writer *writer, struct zts_writer_sync **sync,
+					struct sonde_error *err);
+enum sonde_status zts_writer_sync_finish(struct zts_writer_sync *sync, struct sonde_error *err);
+
+/*
+ * Names (app, env, host, type) that slots of a part have: a new part gets them before other texts, so that their
+ * ids stay low. `take` is NULL where memory fails, which only costs a part that is finished early.
+ */
+struct zts_writer_names;
+struct zts_writer_names *zts_writer_take_names(const struct zts_writer *writer);
+void zts_writer_put_names(struct zts_writer *writer, const struct zts_writer_names *names);
+void zts_writer_names_free(struct zts_writer_names *names);
+
 /* Sizes, for rotation: bytes of traces.dat and of all files; texts in memory. */
 struct zts_writer_size {
 	uint64_t data_bytes;
@@ -112,6 +139,9 @@ struct zts_writer_size {
 	uint32_t texts;
 	uint32_t slots;
 	uint32_t first_seconds; /* of the earliest trace; 0: none yet */
+	/* Since it was opened. */
+	uint64_t traces, records, short_traces;
+	bool is_full; /* SONDE_LIMIT was answered: only a new part helps */
 };
 struct zts_writer_size zts_writer_size(const struct zts_writer *writer);
 

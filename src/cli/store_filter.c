@@ -80,7 +80,7 @@ const char cli_condition_text[] =
 	"  type=  service=  host=  app=  env=  trace=  span=\n"
 	"  @type=x            an attribute whose name is one of the above\n"
 	"\n"
-	"Upper and lower case differ.";
+	"Upper and lower case differ. Of arrays and maps the texts count, not the numbers.";
 
 int cli_store_open(struct cli *cli, const char *path, struct zts_base **base)
 {

@@ -54,14 +54,14 @@ static size_t plain_length(const char *text, size_t size)
 	return length;
 }
 
-void cli_put_escaped_sized(struct sonde_buffer *out, const char *text, size_t left)
+void cli_put_escaped_sized(struct sonde_buffer *out, const char *text, size_t size)
 {
-	while (left) {
-		size_t length = plain_length(text, left);
+	while (size) {
+		size_t length = plain_length(text, size);
 		uint32_t c = ' ';
 
 		if (!length) {
-			length = sonde_utf8_length(text, left);
+			length = sonde_utf8_length(text, size);
 			c = length ? code_point_of(text, length) : (unsigned char)*text;
 		}
 
@@ -70,7 +70,7 @@ void cli_put_escaped_sized(struct sonde_buffer *out, const char *text, size_t le
 		else
 			sonde_buffer_put(out, text, length);
 		text += length ? length : 1;
-		left -= length ? length : 1;
+		size -= length ? length : 1;
 	}
 }
 

@@ -8,31 +8,24 @@
 
 #include "store/store_private.h"
 
-/* Failures with successes between them; beyond, the oldest are joined, successes included. */
-#define MOST_LOST_RANGES 256
-
 /* With `commit` held: the tickets up to `last` that are not on the disk never will be. */
 static void lose_tickets(struct sonde_store *store, uint64_t last, const struct sonde_error *err)
 {
-	struct sonde_lost_tickets *lost = store->lost.items;
-	size_t count = store->lost.count;
+	struct sonde_lost_tickets *lost = store->lost;
 
 	store->failure = *err;
 	if (last <= store->synced)
 		return;
-	if (count && lost[count - 1].last == store->synced) {
-		lost[count - 1].last = last;
-	} else if (count >= MOST_LOST_RANGES || !sonde_vec_reserve(&store->lost, 1)) {
-		if (count > 1) {
-			lost[1].first = lost[0].first;
-			memmove(lost, lost + 1, (count - 1) * sizeof(*lost));
-			lost[count - 1] = (struct sonde_lost_tickets){ store->synced, last };
-		} else if (count) {
-			lost[0].last = last;
-		}
+	if (store->lost_count && lost[store->lost_count - 1].last == store->synced) {
+		lost[store->lost_count - 1].last = last;
 	} else {
-		store->lost.items[store->lost.count++] =
-			(struct sonde_lost_tickets){ store->synced, last };
+		if (store->lost_count == SONDE_MOST_LOST) {
+			/* The oldest two become one, with the successes between them. */
+			lost[1].first = lost[0].first;
+			memmove(lost, lost + 1, (SONDE_MOST_LOST - 1) * sizeof(*lost));
+			store->lost_count--;
+		}
+		lost[store->lost_count++] = (struct sonde_lost_tickets){ store->synced, last };
 	}
 	store->synced = last;
 	pthread_cond_broadcast(&store->changed);
@@ -69,8 +62,8 @@ void sonde_store_settle(struct sonde_store *store, bool wait)
 /* With `commit` held. */
 static bool is_lost(const struct sonde_store *store, uint64_t ticket)
 {
-	for (size_t i = store->lost.count; i-- > 0;)
-		if (ticket > store->lost.items[i].first && ticket <= store->lost.items[i].last)
+	for (size_t i = store->lost_count; i-- > 0;)
+		if (ticket > store->lost[i].first && ticket <= store->lost[i].last)
 			return true;
 	return false;
 }

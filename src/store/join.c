@@ -313,8 +313,8 @@ static bool put_in_order(struct sonde_joined *joined)
 enum sonde_status sonde_joined_make(struct sonde_joined *joined, const struct sonde_place *places,
 				    size_t count, struct sonde_error *err)
 {
-	struct spans spans = { 0 };
-	struct sonde_key_map chunks = { 0 };
+	struct spans spans = { .map = { NULL } };
+	struct sonde_key_map chunks = { NULL };
 	enum sonde_status status = SONDE_OK;
 	bool good;
 	size_t i;

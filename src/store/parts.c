@@ -94,8 +94,6 @@ static void set_current(struct sonde_store *store, uint32_t number)
 {
 	pthread_mutex_lock(&store->commit);
 	store->current = number;
-	if (number != SONDE_NONE)
-		store->highest = number;
 	pthread_mutex_unlock(&store->commit);
 }
 
@@ -155,15 +153,19 @@ static enum sonde_status make_part(struct sonde_store *store, struct sonde_error
 	path = sonde_store_part_path(store->base, number);
 	lines = sonde_store_props_lines(&store->settings);
 	options.props = lines;
+	/* Before it is there: the background must not take it for a finished one. */
+	set_current(store, number);
 	status = path && lines ? zts_writer_create(path, &options, &writer, err) :
 				 sonde_fail_nomem(err);
 	free(path);
 	free(lines);
-	if (status < 0)
+	if (status < 0) {
+		set_current(store, SONDE_NONE);
 		return status;
+	}
 	zts_writer_put_names(writer, store->names);
 	take_writer(store, writer);
-	set_current(store, number);
+	store->highest = number;
 	pthread_mutex_lock(&store->commit);
 	store->counters.parts_begun++;
 	pthread_mutex_unlock(&store->commit);

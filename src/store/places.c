@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Traces by what users call them. */
 #include <inttypes.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "store/join.h"
@@ -20,9 +20,14 @@ static enum sonde_status add_place(struct sonde_places *places, struct zts_part 
 /* "00001a:17"; false where it is not written so. */
 static bool parse_place(const char *id, uint32_t *part, uint32_t *slot)
 {
-	char behind;
+	size_t hex = strspn(id, "0123456789abcdefABCDEF");
+	size_t digits = id[hex] == ':' ? strspn(id + hex + 1, "0123456789") : 0;
 
-	return strchr(id, ':') && sscanf(id, "%" SCNx32 ":%" SCNu32 "%c", part, slot, &behind) == 2;
+	if (!hex || hex > 8 || !digits || digits > 9 || id[hex + 1 + digits])
+		return false;
+	*part = (uint32_t)strtoul(id, NULL, 16);
+	*slot = (uint32_t)strtoul(id + hex + 1, NULL, 10);
+	return true;
 }
 
 static enum sonde_status find_place(struct zts_base *base, const char *id, uint32_t number,

@@ -87,7 +87,7 @@ static enum sonde_status add_test(struct sonde_query *query, const struct sonde_
 				  struct sonde_error *err)
 {
 	bool had_root = query->nodes.count > 0;
-	uint32_t number;
+	uint32_t number = 0;
 	enum sonde_status status = sonde_query_push_test(query, test, &number, err);
 
 	return status == SONDE_OK ? sonde_query_join(query, had_root, number, err) : status;

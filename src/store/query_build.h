@@ -22,7 +22,7 @@ struct sonde_query_test {
 enum sonde_status sonde_query_push(struct sonde_query *query, const struct sonde_query_node *node,
 				   uint32_t *number, struct sonde_error *err);
 enum sonde_status sonde_query_push_test(struct sonde_query *query,
-					const struct sonde_query_test *test, uint32_t *number,
+					const struct sonde_query_test *given, uint32_t *number,
 					struct sonde_error *err);
 /* Makes a node the root, beside the one that was there (had_root). */
 enum sonde_status sonde_query_join(struct sonde_query *query, bool had_root, uint32_t number,

@@ -374,7 +374,7 @@ static enum sonde_status parse_and(struct parser *parser, uint32_t *node)
 
 	while (status == SONDE_OK && parser->token.kind != TOKEN_END &&
 	       parser->token.kind != TOKEN_OR && parser->token.kind != TOKEN_CLOSE) {
-		uint32_t right;
+		uint32_t right = 0;
 
 		if (parser->token.kind == TOKEN_AND)
 			status = next_token(parser, false);
@@ -391,7 +391,7 @@ static enum sonde_status parse_or(struct parser *parser, uint32_t *node)
 	enum sonde_status status = parse_and(parser, node);
 
 	while (status == SONDE_OK && parser->token.kind == TOKEN_OR) {
-		uint32_t right;
+		uint32_t right = 0;
 
 		status = next_token(parser, false);
 		if (status == SONDE_OK)
@@ -407,7 +407,7 @@ enum sonde_status sonde_query_parse(struct sonde_query *query, const char *expre
 {
 	struct parser parser = { .query = query, .expression = expression, .err = err };
 	bool had_root = query->nodes.count > 0;
-	uint32_t node;
+	uint32_t node = 0;
 	enum sonde_status status = next_token(&parser, false);
 
 	if (status == SONDE_OK)

@@ -215,7 +215,7 @@ static bool prune(struct search *search, size_t want)
 
 	if (count <= want)
 		return true;
-	keys = malloc(count * sizeof(*keys));
+	keys = calloc(count, sizeof(*keys));
 	if (!keys)
 		return false;
 	for (i = 0; i < count; i++)
@@ -378,16 +378,31 @@ static void put_cursor(const struct search *search, const struct cursor *cursor,
 				cursor->slot);
 }
 
+/* The number behind the next dash; what is wrong with it shows when it is written again. */
+static uint64_t next_hex(const char **place)
+{
+	char *end = NULL;
+	uint64_t number = 0;
+
+	*place += strcspn(*place, "-");
+	if (**place) {
+		number = strtoull(*place + 1, &end, 16);
+		*place = end;
+	}
+	return number;
+}
+
 /* One of the same order, written exactly as it is given out. */
 static bool parse_cursor(struct search *search, const char *text)
 {
 	struct sonde_buffer again = { 0 };
+	const char *place = text;
 	bool is_same;
 
 	search->after.is_set = true;
-	if (sscanf(text, "%*c%*u-%" SCNx64 "-%" SCNx32 "-%" SCNx32, &search->after.key,
-		   &search->after.number, &search->after.slot) != 3)
-		return false;
+	search->after.key = next_hex(&place);
+	search->after.number = (uint32_t)next_hex(&place);
+	search->after.slot = (uint32_t)next_hex(&place);
 	put_cursor(search, &search->after, &again);
 	is_same = sonde_buffer_text(&again) && !strcmp(again.data, text);
 	sonde_buffer_release(&again);

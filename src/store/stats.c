@@ -219,7 +219,7 @@ static enum sonde_status add_slots(struct gatherer *gatherer, const struct zts_s
 {
 	bool by_record = gatherer->request->by == SONDE_STATS_METHOD ||
 			 gatherer->request->by == SONDE_STATS_ATTRIBUTE;
-	struct sonde_key_map chunks = { 0 };
+	struct sonde_key_map chunks = { NULL };
 	enum sonde_status status = SONDE_OK;
 	size_t slot;
 

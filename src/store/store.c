@@ -79,7 +79,6 @@ static void free_store(struct sonde_store *store)
 	pthread_mutex_destroy(&store->commit);
 	pthread_mutex_destroy(&store->maintenance);
 	pthread_cond_destroy(&store->changed);
-	sonde_vec_release(&store->lost);
 	free(store->base);
 	free(store);
 }

@@ -18,6 +18,9 @@ struct sonde_lost_tickets {
 	uint64_t first, last;
 };
 
+/* Failures with successes between them that are told apart. */
+#define SONDE_MOST_LOST 256
+
 struct sonde_store {
 	char *base;
 	int lock_fd;
@@ -27,6 +30,7 @@ struct sonde_store {
 	pthread_mutex_t ingest;
 	struct zts_writer *writer;	/* NULL: the next begin opens or makes one */
 	bool may_go_on;			/* with the current part, where there is no writer */
+	uint32_t highest;		/* number of the newest part; SONDE_NONE */
 	uint64_t part_began_s;		/* by the clock that only goes forward */
 	struct zts_writer_size counted; /* of the writer: what is in `counters` already */
 	struct zts_writer_names *names; /* for the next part */
@@ -39,11 +43,12 @@ struct sonde_store {
 	bool writer_is_broken; /* a sync failed: the writer has to be opened anew */
 	uint64_t ended;	       /* tickets given out */
 	uint64_t synced;       /* all up to here is on the disk, or lost and in `lost` */
-	SONDE_VEC(struct sonde_lost_tickets) lost;
+	/* In the order of time. Not allocated: they are needed when memory fails. */
+	struct sonde_lost_tickets lost[SONDE_MOST_LOST];
+	size_t lost_count;
 	struct sonde_error failure; /* the last one */
 	struct sonde_store_counters counters;
 	uint32_t current; /* the part that is written on; SONDE_NONE */
-	uint32_t highest; /* number of the newest part; SONDE_NONE */
 
 	/* Archiving and retention: one part at a time, by one thread. */
 	pthread_mutex_t maintenance;

@@ -210,34 +210,50 @@ static bool has_good_index(const struct counter *counter)
 	       sonde_set_is_empty(&counter->finder->unindexed);
 }
 
+/* The keys that an attribute has, and its pairs. */
+static enum sonde_status find_pairs(struct zts_texts *texts, const char *attribute,
+				    struct zts_set *keys, struct pairs *pairs,
+				    struct sonde_error *err)
+{
+	enum sonde_status status = sonde_find_keys(texts, attribute, strlen(attribute), keys, err);
+	size_t key;
+
+	for (key = zts_set_next(keys, 0); key != SIZE_MAX && status == SONDE_OK;
+	     key = zts_set_next(keys, key + 1))
+		status = zts_texts_pairs(texts, (uint32_t)key, note_pair, pairs, err);
+	return status;
+}
+
+static enum sonde_status count_with_pairs(struct counter *counter, struct zts_set *slots,
+					  struct pairs *pairs, struct zts_set *keys,
+					  struct sonde_error *err)
+{
+	enum sonde_status status = find_pairs(counter->finder->look.part->texts,
+					      counter->request->attribute, keys, pairs, err);
+
+	if (status == SONDE_OK && sonde_set_is_empty(keys))
+		return SONDE_OK;
+	if (status == SONDE_OK && pairs->count <= MOST_PAIRS && has_good_index(counter))
+		status = count_by_index(counter, pairs, keys, slots, err);
+	return status == SONDE_OK ? count_by_looking(counter, slots, err) : status;
+}
+
 static enum sonde_status count_values(struct counter *counter, struct zts_set *slots,
 				      struct sonde_error *err)
 {
-	const char *attribute = counter->request->attribute;
-	struct zts_texts *texts = counter->finder->look.part->texts;
+	size_t end = zts_texts_end(counter->finder->look.part->texts);
 	struct pairs *pairs = calloc(1, sizeof(*pairs));
 	struct zts_set keys = { 0 };
-	enum sonde_status status = SONDE_OK;
-	size_t key;
+	enum sonde_status status = SONDE_NOMEM;
 
-	if (!pairs || !zts_set_init(&keys, zts_texts_end(texts)) ||
-	    !zts_set_init(&pairs->ids, zts_texts_end(texts)))
-		status = sonde_fail_nomem(err);
-	if (status == SONDE_OK)
-		status = sonde_find_keys(texts, attribute, strlen(attribute), &keys, err);
-	for (key = zts_set_next(&keys, 0); key != SIZE_MAX && status == SONDE_OK;
-	     key = zts_set_next(&keys, key + 1))
-		status = zts_texts_pairs(texts, (uint32_t)key, note_pair, pairs, err);
-	if (status == SONDE_OK && sonde_set_is_empty(&keys))
-		memset(slots->words, 0, sonde_set_words(slots) * sizeof(*slots->words));
-	else if (status == SONDE_OK && pairs->count <= MOST_PAIRS && has_good_index(counter))
-		status = count_by_index(counter, pairs, &keys, slots, err);
-	if (status == SONDE_OK)
-		status = count_by_looking(counter, slots, err);
-	if (pairs) {
-		zts_set_release(&pairs->ids);
-		sonde_buffer_release(&pairs->literals);
-	}
+	if (!pairs)
+		return sonde_fail_nomem(err);
+	if (zts_set_init(&keys, end) && zts_set_init(&pairs->ids, end))
+		status = count_with_pairs(counter, slots, pairs, &keys, err);
+	else
+		sonde_fail_nomem(err);
+	zts_set_release(&pairs->ids);
+	sonde_buffer_release(&pairs->literals);
 	free(pairs);
 	zts_set_release(&keys);
 	return status;

@@ -252,6 +252,7 @@ WRAP_CALL(ssize_t, pread, FAULT_INPUT, EIO, (int fd, void *data, size_t size, of
 WRAP_CALL(ssize_t, pread64, FAULT_INPUT, EIO, (int fd, void *data, size_t size, off_t offset),
 	  (fd, data, size, offset))
 WRAP_CALL(int, fsync, FAULT_OUTPUT, EIO, (int fd), (fd))
+WRAP_CALL(int, fdatasync, FAULT_OUTPUT, EIO, (int fd), (fd))
 WRAP_CALL(int, rename, FAULT_OUTPUT, EIO, (const char *from, const char *to), (from, to))
 WRAP_CALL(int, mkdir, FAULT_OUTPUT, ENOSPC, (const char *path, mode_t mode), (path, mode))
 WRAP_CALL(int, ftruncate, FAULT_OUTPUT, ENOSPC, (int fd, off_t size), (fd, size))

@@ -163,7 +163,9 @@ static void test_sizes_that_lie(void **state)
 			made_open(&made, &chunks);
 			assert_int_equal(zts_chunks_at(&chunks, 16, &chunk, NULL), SONDE_OK);
 			chunk.size = wrong[i];
-			assert_true(zts_chunks_read(&chunks, &made.codec, &chunk, &out, NULL) < 0);
+			assert_int_equal(zts_chunks_read(&chunks, &made.codec, &chunk, &out, NULL),
+					 wrong[i] > ZTS_CHUNK_MAX_SIZE ? SONDE_LIMIT :
+									 SONDE_CORRUPT);
 			assert_true(out.capacity < 10000);
 			sonde_buffer_release(&out);
 			zts_chunks_release(&chunks);
@@ -236,6 +238,55 @@ static void test_resync_inside(void **state)
 	assert_int_equal(chunk.offset, 16);
 	zts_chunks_release(&chunks);
 	made_release(&made);
+}
+
+/* A checksum that differs is told, whatever the content. */
+static void test_crc(void **state)
+{
+	struct sonde_buffer out = { 0 };
+	struct zts_chunks chunks;
+	struct zts_chunk chunk;
+	struct sonde_error err;
+	struct made made;
+
+	(void)state;
+	made_begin(&made, 0x10);
+	made_add(&made, SONDE_CODEC_NONE, "\xc8\x9f\xff", 3, true);
+	made.bytes.data[made.bytes.size - 1] = 0;
+	made_open(&made, &chunks);
+	assert_int_equal(zts_chunks_at(&chunks, 16, &chunk, NULL), SONDE_OK);
+	assert_int_equal(zts_chunks_read(&chunks, &made.codec, &chunk, &out, &err), SONDE_CORRUPT);
+	assert_non_null(strstr(err.message, "checksum"));
+	assert_int_equal(err.offset, 16);
+	assert_int_equal(out.size, 0);
+	zts_chunks_release(&chunks);
+	sonde_buffer_release(&out);
+	made_release(&made);
+}
+
+/* Headers that the end of the file cuts, at the end of a page; and one of a chunk without bytes. */
+static void test_resync_no_chunk(void **state)
+{
+	struct sonde_codec_state codec = { 0 };
+	uint8_t bytes[4096];
+	struct zts_chunk chunk = { .size = 5 };
+
+	(void)state;
+	for (size_t left = 1; left <= 17; left++) {
+		uint8_t header[17] = { 0 };
+		struct zts_chunks chunks;
+
+		memset(bytes, 'x', sizeof(bytes));
+		zts_put_data_header(bytes, 0x10);
+		zts_put_chunk_header(header, &chunk);
+		memcpy(bytes + sizeof(bytes) - left, header, left);
+		put_bytes("traces.dat", bytes, sizeof(bytes));
+		assert_int_equal(zts_chunks_open(&chunks, "traces.dat", NULL), SONDE_OK);
+		assert_int_equal(zts_chunks_resync(&chunks, &codec, 16, &chunk, NULL), SONDE_END);
+		chunk = (struct zts_chunk){ .size = 5 };
+		zts_chunks_release(&chunks);
+	}
+	sonde_codec_state_release(&codec);
 }
 
 /* Nothing but headers, each of which says that all the rest is its chunk: an end in linear time. */
@@ -394,9 +445,14 @@ static void test_corpus(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		IN_FOLDER(test_codecs),		IN_FOLDER(test_headers),
-		IN_FOLDER(test_sizes_that_lie), IN_FOLDER(test_resync),
-		IN_FOLDER(test_resync_inside),	IN_FOLDER(test_resync_hostile),
+		IN_FOLDER(test_codecs),
+		IN_FOLDER(test_headers),
+		IN_FOLDER(test_sizes_that_lie),
+		IN_FOLDER(test_resync),
+		IN_FOLDER(test_resync_inside),
+		IN_FOLDER(test_resync_hostile),
+		IN_FOLDER(test_crc),
+		IN_FOLDER(test_resync_no_chunk),
 		cmocka_unit_test(test_corpus),
 	};
 

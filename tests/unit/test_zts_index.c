@@ -321,6 +321,30 @@ static void test_so_far(void **state)
 	zts_index_release(&index);
 }
 
+/* Where lines would grow beyond all measure only numbers are kept. */
+static void test_counts_only(void **state)
+{
+	struct zts_index index = make_index();
+	struct zts_index_trace trace;
+
+	(void)state;
+	index.counts_only = true;
+	zts_index_begin_trace(&index, 4, 5, 0);
+	zts_index_begin_trace(&index, 5, 7, 0);
+	zts_index_so_far(&index, &trace);
+	assert_int_equal(trace.records, 3);
+	assert_int_equal(trace.deep_count, 0);
+	zts_index_end_record(&index, 2, 10, 0);
+	zts_index_end_record(&index, 20, 0, 0);
+	assert_int_equal(ended_count, 2);
+	assert_false(ended[1].trace.has_deep);
+	assert_int_equal(ended[1].trace.deep_count, 0);
+	assert_int_equal(ended[1].trace.records, 3);
+	assert_int_equal(ended[1].trace.errors, 1);
+	assert_int_equal(texts_asked, 0);
+	zts_index_release(&index);
+}
+
 /* The entries of hand-v1-minimal: what its slot's lines look like, byte by byte. */
 static void test_entries(void **state)
 {
@@ -431,6 +455,7 @@ int main(void)
 		cmocka_unit_test(test_many_ids),
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_so_far),
+		cmocka_unit_test(test_counts_only),
 		cmocka_unit_test(test_entries),
 		cmocka_unit_test(test_times_of_slots),
 		cmocka_unit_test(test_literals),

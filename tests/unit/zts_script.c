@@ -46,6 +46,7 @@ struct target {
 	void (*finish)(struct target *target, const struct end *end);
 	/* writing */
 	struct zts_writer *writer;
+	bool failed; /* no memory for what is to be written */
 	/* comparing */
 	struct zts_part *part;
 	struct zts_loaded *loaded;
@@ -250,8 +251,7 @@ static void write_attribute(struct target *target, const struct attribute *attri
 		put_cbor(target, &cbor, attribute->number);
 		value.cbor = (const uint8_t *)cbor.data;
 		value.size = cbor.size;
-		if (cbor.failed)
-			value.kind = ZTS_VALUE_NULL;
+		target->failed |= cbor.failed;
 	}
 	zts_writer_attribute(target->writer, text(target, ZTS_TEXT_STRING, attribute->key), &value);
 	sonde_buffer_release(&cbor);
@@ -291,7 +291,10 @@ enum sonde_status script_write(struct zts_writer *writer, uint64_t number,
 	script_uuid(number, head.uuid);
 	zts_writer_begin_trace(writer, &head);
 	run(&target, number, options);
-	return zts_writer_end_trace(writer, err);
+	if (!target.failed)
+		return zts_writer_end_trace(writer, err);
+	zts_writer_abandon_trace(writer);
+	return sonde_fail_nomem(err);
 }
 
 /* Comparing. */

@@ -36,7 +36,7 @@ static enum sonde_status order_expected(struct meta_check *check, struct sonde_e
 {
 	size_t count = check->expected.list.count;
 
-	check->order = malloc((count + 1) * sizeof(*check->order));
+	check->order = calloc(count + 1, sizeof(*check->order));
 	check->met = calloc(count + 1, sizeof(*check->met));
 	if (!check->order || !check->met)
 		return sonde_fail_nomem(err);

@@ -60,7 +60,7 @@ static inline bool list_add(struct zts_index *index, struct zts_index_list *list
 {
 	uint32_t *place;
 
-	if (!id || id >= index->id_limit)
+	if (!id || id >= index->id_limit || index->counts_only)
 		return false;
 	if (id >= list->marked && !list_grow(list, id, index->id_limit)) {
 		index->failed = true;
@@ -189,8 +189,12 @@ void zts_index_begin_trace(struct zts_index *index, uint32_t tag, uint32_t metho
 	*level = (struct zts_index_level){ .tag = tag, .record_depth = index->depth, .records = 1 };
 	if (index->levels.count <= ZTS_INDEX_LEVELS)
 		list_clear(innermost(index));
-	if (index->depth == 1)
+	if (index->depth == 1) {
 		list_clear(&index->shallow);
+		index->so_far = (struct zts_index_level){ 0 };
+	}
+	/* as existing programs count: an inner trace once more */
+	index->so_far.records += index->depth == 1 ? 1 : 2;
 	zts_index_id(index, method);
 	zts_index_id(index, type);
 }
@@ -203,6 +207,7 @@ void zts_index_begin_record(struct zts_index *index, uint32_t method)
 	}
 	index->depth++;
 	index->levels.items[index->levels.count - 1].records++;
+	index->so_far.records++;
 	list_add(index, innermost(index), method);
 }
 
@@ -335,8 +340,10 @@ static void describe(struct zts_index *index, const struct zts_index_level *leve
 		.errors = level->errors,
 		.calls = saturate(level->calls),
 		.is_inner = number > 0,
-		.has_deep = number < ZTS_INDEX_LEVELS,
+		.has_deep = number < ZTS_INDEX_LEVELS && !index->counts_only,
 	};
+	if (index->counts_only)
+		return;
 	if (trace->has_deep) {
 		list_sort(index, &index->deep[number]);
 		trace->deep = index->deep[number].ids.items;
@@ -359,7 +366,7 @@ static void merge_level(struct zts_index *index)
 	outer->errors += inner->errors;
 	if (inner->calls > outer->calls)
 		outer->calls = inner->calls;
-	if (number >= ZTS_INDEX_LEVELS)
+	if (number >= ZTS_INDEX_LEVELS || index->counts_only)
 		return;
 	for (size_t i = 0; i < index->deep[number].ids.count; i++)
 		list_add(index, &index->deep[number - 1], index->deep[number].ids.items[i]);
@@ -392,8 +399,11 @@ void zts_index_end_record(struct zts_index *index, uint64_t calls, uint32_t exce
 	if (exception)
 		add_exception(index, exception);
 	level->errors += has_error;
+	index->so_far.errors += has_error;
 	if (calls > level->calls)
 		level->calls = calls;
+	if (calls > index->so_far.calls)
+		index->so_far.calls = calls;
 	if (level->record_depth == index->depth)
 		end_trace(index, calls, has_error);
 	index->depth--;
@@ -404,18 +414,14 @@ void zts_index_so_far(struct zts_index *index, struct zts_index_trace *trace)
 	*trace = (struct zts_index_trace){ 0 };
 	if (!index->levels.count)
 		return;
-	for (size_t i = 1; i < index->levels.count && i < ZTS_INDEX_LEVELS; i++)
+	for (size_t i = 1; i < index->levels.count && i < ZTS_INDEX_LEVELS && !index->counts_only;
+	     i++)
 		for (size_t id = 0; id < index->deep[i].ids.count; id++)
 			list_add(index, &index->deep[0], index->deep[i].ids.items[id]);
 	describe(index, &index->levels.items[0], trace);
-	for (size_t i = 1; i < index->levels.count; i++) {
-		const struct zts_index_level *level = &index->levels.items[i];
-
-		trace->records += level->records + 1;
-		trace->errors += level->errors;
-		if (level->calls > trace->calls)
-			trace->calls = saturate(level->calls);
-	}
+	trace->records = index->so_far.records;
+	trace->errors = index->so_far.errors;
+	trace->calls = saturate(index->so_far.calls);
 }
 
 void zts_index_literal(int64_t number, char literal[ZTS_INDEX_LITERAL_SIZE], size_t *size)
@@ -461,11 +467,19 @@ static char *put_digits(char *place, const uint8_t *digits, size_t count)
 	return place + count;
 }
 
+static char *put_id(char *place, uint32_t id)
+{
+	uint8_t digits[ZTS_ID_DIGITS];
+	size_t count = zts_id_put(id, digits);
+
+	return put_digits(place, digits, count);
+}
+
 /* An entry with a line of ids: mark, then `slot 05 id mark` for each. */
 static void put_line(struct sonde_buffer *wal, uint32_t entry, uint32_t slot_number, char mark,
 		     const uint32_t *ids, size_t count)
 {
-	uint8_t entry_digits[ZTS_ID_DIGITS], slot_digits[ZTS_ID_DIGITS], digits[ZTS_ID_DIGITS];
+	uint8_t entry_digits[ZTS_ID_DIGITS], slot_digits[ZTS_ID_DIGITS];
 	size_t entry_size = zts_id_put(entry, entry_digits);
 	size_t slot_size = zts_id_put(slot_number, slot_digits);
 	char *place = sonde_buffer_reserve(wal, (count + 2) * (2 * ZTS_ID_DIGITS + 2));
@@ -479,7 +493,7 @@ static void put_line(struct sonde_buffer *wal, uint32_t entry, uint32_t slot_num
 	for (size_t i = 0; i < count; i++) {
 		place = put_digits(place, slot_digits, slot_size);
 		*place++ = ZTS_META_ID_MARK;
-		place = put_digits(place, digits, zts_id_put(ids[i], digits));
+		place = put_id(place, ids[i]);
 		*place++ = mark;
 	}
 	*place++ = ZTS_WAL_ID_MARK;
@@ -506,9 +520,8 @@ static void put_uuid_line(struct sonde_buffer *wal, uint32_t entry, uint32_t slo
 			  const uint64_t uuid[2])
 {
 	char text[ZTS_ID_DIGITS + UUID_SIZE + 2], *place = text;
-	uint8_t digits[ZTS_ID_DIGITS];
 
-	place = put_digits(place, digits, zts_id_put(slot_number, digits));
+	place = put_id(place, slot_number);
 	*place++ = ZTS_META_SLOT_MARK;
 	place = put_uuid(place, uuid);
 	*place++ = ZTS_META_UUID_END;

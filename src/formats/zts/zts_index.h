@@ -65,10 +65,13 @@ struct zts_index {
 	uint32_t
 		id_limit; /* ids from here on do not exist and give nothing; a writer raises it freely */
 
+	bool counts_only; /* set at any time: ids are not collected any more */
+
 	bool failed;	/* no memory: sticky until begun anew */
 	bool stopped;	/* `ended` said so */
 	uint32_t depth; /* open records */
 	SONDE_VEC(struct zts_index_level) levels;
+	struct zts_index_level so_far; /* of all levels together */
 	struct zts_index_list deep[ZTS_INDEX_LEVELS];
 	struct zts_index_list shallow;
 	/* What exceptions are made of, by their id: ranges of `parts`. */

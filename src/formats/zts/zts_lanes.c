@@ -156,8 +156,11 @@ enum sonde_status zts_lay_out(struct zts_recording *data, const uint32_t *groups
 	enum sonde_status status = SONDE_OK;
 
 	layout.tracks = malloc((count + 1) * sizeof(*layout.tracks));
-	if (!order || !layout.tracks)
-		status = sonde_fail_nomem(err);
+	if (!order || !layout.tracks) {
+		free(order);
+		free(layout.tracks);
+		return sonde_fail_nomem(err);
+	}
 	for (size_t i = 0; i < count && status == SONDE_OK; i++)
 		order[i] = (struct sonde_sort_item){ data->pieces.items[i].start_ns, i };
 	if (status == SONDE_OK && !sonde_sort(order, count))

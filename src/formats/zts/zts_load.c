@@ -132,6 +132,7 @@ enum sonde_status zts_part_load(struct zts_part *part, uint32_t slot, struct zts
 	item = &part->slots.list.items[slot];
 	first = part->first_chunk ? part->first_chunk[slot] : slot;
 	if (!is_loaded(part, &part->slots.list.items[first], loaded)) {
+		loaded->tree.records.count = 0; /* of another chunk: no root is found in it */
 		status = read_chunks(part, first, loaded, err);
 		if (status >= 0)
 			status = zts_tree_decode(&loaded->tree, (uint8_t *)loaded->content.data,
@@ -209,8 +210,8 @@ void zts_loaded_times(struct zts_part *part, const struct zts_loaded *loaded, ui
 	bool first_has_ns = find_residues(part, tree, first, &first_residues);
 
 	/* residues count from the ticks of the outermost trace, also inside an inner one */
-	while ((has_ns || first_has_ns) && tree->records.items[first].parent != SONDE_NONE)
-		first = tree->records.items[first].parent;
+	if (has_ns || first_has_ns)
+		first = zts_outermost(tree, first);
 	if (first != loaded->root)
 		find_residues(part, tree, first, &first_residues);
 	base = &tree->records.items[first];

@@ -189,12 +189,33 @@ static bool slots_fit(const struct zts_part *part, struct sonde_diagnostics *dia
 	return true;
 }
 
-static enum sonde_status rebuild(struct zts_part *part, struct sonde_diagnostics *diagnostics,
-				 struct sonde_error *err)
+/* The old metadata index, where it is left, still knows the UUIDs of a lost list of slots. */
+static enum sonde_status recall(struct zts_part *part, struct sonde_error *err)
 {
+	struct zts_texts *meta;
+	enum sonde_status status = zts_texts_open(part->path, "meta", NULL, &meta, err);
+	bool all;
+
+	if (status < 0)
+		return status == SONDE_NOMEM ? status : SONDE_OK;
+	all = zts_part_recall_uuids(part, meta);
+	zts_texts_free(meta);
+	/* once more, so that lines and slots agree: with these UUIDs, or without any of them */
+	if (!all)
+		part->slots.list.count = 0;
+	return zts_rebuild(&part->chunks, part->texts, &part->slots, &part->rebuilt_meta, NULL,
+			   err);
+}
+
+static enum sonde_status rebuild(struct zts_part *part, const struct listing *listing,
+				 struct sonde_diagnostics *diagnostics, struct sonde_error *err)
+{
+	bool is_lost = !part->slots.list.count;
 	enum sonde_status status = zts_rebuild(&part->chunks, part->texts, &part->slots,
 					       &part->rebuilt_meta, diagnostics, err);
 
+	if (status >= 0 && is_lost && listing->has_meta_index && part->slots.list.count)
+		status = recall(part, err);
 	if (status < 0)
 		return status;
 	part->is_rebuilt = true;
@@ -213,19 +234,19 @@ static enum sonde_status open_metadata(struct zts_part *part, const struct listi
 		part->generation = 2;
 		zts_found(diagnostics, GENERATION_2, part->path, SONDE_NO_OFFSET,
 			  "generation 1\tgeneration 2");
-		return rebuild(part, diagnostics, err);
+		return rebuild(part, listing, diagnostics, err);
 	}
 	if (!listing->has_qmeta && has_data)
 		zts_found(diagnostics, META_MISSING, part->path, SONDE_NO_OFFSET, "%s\tnone",
 			  ZTS_QMETA_NAME);
 	if (!listing->has_qmeta || damaged || !slots_fit(part, diagnostics))
-		return rebuild(part, diagnostics, err);
+		return rebuild(part, listing, diagnostics, err);
 	if (listing->has_meta_index)
 		return zts_texts_open(part->path, "meta", diagnostics, &part->meta, err);
 	if (!part->slots.list.count)
 		return SONDE_OK;
 	zts_found(diagnostics, META_MISSING, part->path, SONDE_NO_OFFSET, "meta-* files\tnone");
-	return rebuild(part, diagnostics, err);
+	return rebuild(part, listing, diagnostics, err);
 }
 
 static enum sonde_status open_files(struct zts_part *part, struct sonde_diagnostics *diagnostics,

@@ -79,7 +79,7 @@ enum sonde_status zts_recording_load(struct zts_recording *data, uint32_t part, 
 	status = zts_part_load(of, slot, loaded, err);
 	give_codec(data, loaded->codec);
 	loaded->codec = (struct sonde_codec_state){ 0 };
-	if (status == SONDE_CORRUPT && loaded->root != SONDE_NONE)
+	if (status != SONDE_NOMEM && loaded->root != SONDE_NONE)
 		return SONDE_OK; /* what lies before a fault; opening has reported it */
 	if (status < 0)
 		sonde_error_set_file(err, of->chunks.path);

@@ -20,7 +20,6 @@ struct zts_rebuild {
 	struct zts_tree tree;
 	uint32_t next_entry; /* of the metadata WAL */
 	uint32_t ns_key;     /* UINT32_MAX: none */
-	bool lines_left_out; /* the metadata grew beyond all measure */
 	/* The trace that is being put together: its chunks and their content. */
 	struct sonde_buffer content;
 	SONDE_VEC(struct zts_joined) joined;
@@ -31,7 +30,6 @@ struct zts_rebuild {
 	SONDE_VEC(struct sonde_sort_item) known_order;
 	/* For the trace that is fed to the index. */
 	SONDE_VEC(uint64_t) residues; /* by position in tree.traces */
-	uint32_t outer;		      /* the record that all of it lies in */
 	size_t chunk;		      /* which of the joined ones is being fed */
 	size_t chunk_slot;	      /* the slot kept for it */
 };
@@ -56,6 +54,9 @@ struct zts_balance zts_weigh(const struct sonde_buffer *content);
 
 /* The id of ZTS_NS_ATTRIBUTE; UINT32_MAX where the texts do not have it. */
 enum sonde_status zts_find_ns_key(struct zts_texts *texts, uint32_t *key, struct sonde_error *err);
+
+/* The top-level record around a record. */
+uint32_t zts_outermost(const struct zts_tree *tree, uint32_t record);
 
 /* The residues of ZTS_NS_ATTRIBUTE in a value's CBOR; 0 where it is no number. */
 uint64_t zts_ns_residues(struct sonde_bytes value);

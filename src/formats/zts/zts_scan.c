@@ -167,7 +167,7 @@ static enum sonde_status take_slot(struct worker *worker, uint32_t slot, struct 
 	if (status == SONDE_NOMEM)
 		return sonde_fail_nomem(err);
 	if (status < 0) {
-		bool is_usable = status == SONDE_CORRUPT && worker->loaded.root != SONDE_NONE;
+		bool is_usable = worker->loaded.root != SONDE_NONE;
 
 		status = note_damage(worker, slot, &reason, err);
 		if (status < 0 || !is_usable)

@@ -245,8 +245,9 @@ enum sonde_status zts_strands_events(struct zts_strands *strands, uint32_t lane,
 				     struct sonde_event *events, uint32_t *records,
 				     struct sonde_error *err)
 {
-	struct walk walk = { .strands = strands, .events = events, .records = records };
+	struct walk walk = { .strands = strands, .events = events };
 
+	walk.records = records;
 	if (lane >= strands->lane_count)
 		return sonde_fail(err, SONDE_CORRUPT, SONDE_NO_OFFSET,
 				  "a trace is not any more as it was when the store was opened");

@@ -262,9 +262,10 @@ enum sonde_status zts_writer_create(const char *folder, const struct zts_writer_
 	if (status < 0) {
 		if (err)
 			sonde_error_set_file(err, folder);
+		/* Under whichever name it is now. */
+		sonde_path_remove((*writer)->folder);
 		zts_writer_free(*writer);
 		*writer = NULL;
-		sonde_path_remove(partial);
 	}
 	free(partial);
 	return status;

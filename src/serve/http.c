@@ -392,7 +392,7 @@ static void on_completed(void *user, struct MHD_Connection *connection, void **c
 	(void)code;
 	if (!request)
 		return;
-	http_guard_set(server, request->peer, server->settings.limits.idle_ns);
+	http_guard_set_idle(server, request->peer);
 	release_body(request);
 	sonde_buffer_release(&request->answer.body);
 	free(request);

@@ -32,8 +32,10 @@ static void time_out(struct http_server *server, struct http_connection *connect
 {
 	connection->timed_out = true;
 	connection->deadline_ns = 0;
-	http_answer_raw(connection->socket, MHD_HTTP_REQUEST_TIMEOUT, 0);
-	http_count_status(server, MHD_HTTP_REQUEST_TIMEOUT);
+	if (!connection->is_idle) {
+		http_answer_raw(connection->socket, MHD_HTTP_REQUEST_TIMEOUT, 0);
+		http_count_status(server, MHD_HTTP_REQUEST_TIMEOUT);
+	}
 	shutdown(connection->socket, SHUT_RDWR);
 }
 
@@ -137,10 +139,21 @@ bool http_guard_set(struct http_server *server, struct http_connection *connecti
 		return true;
 	pthread_mutex_lock(&guard->mutex);
 	in_time = !connection->timed_out;
+	connection->is_idle = false;
 	connection->deadline_ns =
 		from_now_ns && in_time ? sonde_now_ns(CLOCK_MONOTONIC) + from_now_ns : 0;
 	pthread_mutex_unlock(&guard->mutex);
 	return in_time;
+}
+
+void http_guard_set_idle(struct http_server *server, struct http_connection *connection)
+{
+	http_guard_set(server, connection, server->settings.limits.idle_ns);
+	if (!connection)
+		return;
+	pthread_mutex_lock(&server->guard.mutex);
+	connection->is_idle = true;
+	pthread_mutex_unlock(&server->guard.mutex);
 }
 
 /* A second's worth of requests may come at once; then as many as the time that has passed allows. */

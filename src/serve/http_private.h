@@ -15,6 +15,7 @@ struct http_connection {
 	int socket;
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: none, the server itself is working */
 	bool is_excess;	      /* more than the limit: gets 503 */
+	bool is_idle;	      /* between two requests */
 	bool timed_out;	      /* was answered 408 and shut down */
 };
 
@@ -82,6 +83,8 @@ void http_guard_remove(struct http_server *server, struct http_connection *conne
 /* Sets the deadline to so many ns from now; 0: none. False where it was past already. */
 bool http_guard_set(struct http_server *server, struct http_connection *connection,
 		    uint64_t from_now_ns);
+/* A request was answered; the next may take its time, and is missed by nobody where it does not come. */
+void http_guard_set_idle(struct http_server *server, struct http_connection *connection);
 /* Whether the rate allows one more request. */
 bool http_guard_take(struct http_server *server);
 /* Whether so many more bytes may be in memory; they are counted then. */

@@ -169,6 +169,16 @@ class Refused(ServeCase):
         for connection in (slow, slow_head, silent):
             connection.close()
 
+    def test_idle_connections(self):
+        """A connection without a next request is closed, without an answer that nobody asked for."""
+        server = self.serve("--idle-timeout", "1s")
+        connection = server.connect()
+        body = one_span()
+        connection.sendall(head(len(body)) + body)
+        self.assertEqual(status_of(connection.recv(1000)), 200)
+        self.assertEqual(connection.recv(1000), b"")
+        connection.close()
+
     def test_tokens(self):
         with open(self.path("token"), "w", encoding="ascii") as file:
             file.write("a long secret\n")

@@ -49,7 +49,7 @@ enum sonde_status sonde_store_parts(const char *base, struct sonde_part_numbers 
 			status = sonde_fail_nomem(err);
 	}
 	sonde_folder_release(&folder);
-	if (numbers->list.count)
+	if (numbers->list.items)
 		qsort(numbers->list.items, numbers->list.count, sizeof(uint32_t), compare_numbers);
 	return status;
 }
@@ -144,7 +144,7 @@ static enum sonde_status make_part(struct sonde_store *store, struct sonde_error
 					      .min_duration_ns = store->settings.min_duration_ns };
 	uint32_t number = store->highest == SONDE_NONE ? 0 : store->highest + 1;
 	enum sonde_status status;
-	struct zts_writer *writer;
+	struct zts_writer *writer = NULL;
 	char *path, *lines;
 
 	if (number > MOST_PARTS)

@@ -134,6 +134,8 @@ static enum sonde_status walk_wal(struct opening *opening, const char *name,
 	bool stop = false;
 
 	*used = 0;
+	if (!file->data)
+		return SONDE_OK;
 	if (file->size < 4)
 		return only_zeros(file, 0) || !memcmp(file->data, ZTS_WAL_MAGIC, file->size) ?
 			       SONDE_OK :
@@ -171,7 +173,7 @@ static bool load_text(struct opening *opening, const struct zts_wal_entry *entry
 	const char *text = (const char *)entry->text;
 	size_t size = entry->size;
 
-	(void)stop;
+	*stop = false;
 	if (zts_wal_is_escaped(entry->text, entry->size)) {
 		sonde_buffer_clear(&opening->scratch);
 		zts_wal_unescape(entry->text, entry->size, &opening->scratch);
@@ -198,14 +200,14 @@ static enum sonde_status open_texts(struct opening *opening, struct sonde_error 
 {
 	struct zts_writer *writer = opening->writer;
 	size_t i, next;
-	uint32_t first_id, next_id = 1;
+	uint32_t first_id = 0, next_id = 1;
 	enum sonde_status status = SONDE_OK;
 
 	i = next_wal(opening, "text", 0, &first_id);
 	for (; i < opening->names.count && status >= 0; i = next) {
 		const char *name = opening->names.names[i];
 		struct sonde_mapped_file file = { 0 };
-		uint32_t following;
+		uint32_t following = 0;
 		size_t used = 0;
 
 		if (first_id != next_id)

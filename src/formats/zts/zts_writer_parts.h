@@ -173,6 +173,8 @@ void zts_writer_mark_name(struct zts_writer *writer, uint32_t id);
 
 /* zts_writer.c: the content so far becomes a chunk of traces.dat; its slot is the caller's. */
 enum sonde_status zts_writer_put_chunk(struct zts_writer *writer, struct sonde_error *err);
+/* zts_writer_sync.c: texts, data and postings go into their files. */
+enum sonde_status zts_writer_write_out(struct zts_writer *writer, struct sonde_error *err);
 /* zts_writer_record.c: for zts_index. */
 bool zts_writer_trace_ended(void *context, const struct zts_index_trace *trace);
 

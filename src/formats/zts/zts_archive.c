@@ -191,14 +191,15 @@ static enum sonde_status pack_index(struct archive *archive, const char *prefix,
 	struct archived_wal *wals = calloc(names.list.count + 1, sizeof(*wals));
 	size_t count = 0;
 
-	if (status >= 0 && !wals)
-		status = sonde_fail_nomem(err);
+	if (!wals) {
+		sonde_vec_release(&names.list);
+		return sonde_fail_nomem(err);
+	}
 	for (size_t i = 0; i < names.list.count && status >= 0; i++)
 		status = add_wal(archive, prefix, &names.list.items[i], wals, &count, err);
 	if (status >= 0)
 		status = finish_group(archive, prefix, wals, &count, err);
-	if (wals)
-		release_wals(wals, count);
+	release_wals(wals, count);
 	free(wals);
 	sonde_vec_release(&names.list);
 	return status;

@@ -23,6 +23,7 @@
 #define CHUNK_SIZE ((size_t)16 << 20)
 #define WRITE_OUT_SIZE ((size_t)1 << 20) /* so much is collected before it is written */
 #define FIRST_ID_LIMIT 65536		 /* of zts_index, which makes tables up to it at a time */
+#define INDEX_BYTES_PER_TEXT 12		 /* what zts_index marks texts with */
 #define CONTENT_KEPT ((size_t)1 << 20)	 /* memory kept from trace to trace */
 
 enum sonde_status zts_writer_fail(struct zts_writer *writer, const struct sonde_error *err)
@@ -514,7 +515,8 @@ struct zts_writer_size zts_writer_size(const struct zts_writer *writer)
 	struct zts_writer_size size = {
 		.data_bytes = writer->data.size + writer->data.pending.size,
 		.total_bytes = writer->text_wal.finished_bytes + writer->meta_wal.finished_bytes,
-		.memory_bytes = zts_interner_memory(&writer->texts),
+		.memory_bytes = zts_interner_memory(&writer->texts) +
+				writer->texts.texts.count * INDEX_BYTES_PER_TEXT,
 		.texts = zts_interner_end(&writer->texts) - 1,
 		.slots = writer->slot_count,
 		.first_seconds = writer->first_seconds,

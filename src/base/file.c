@@ -60,6 +60,13 @@ static void *map_bytes(int fd, size_t size)
 	return data ? data : MAP_FAILED;
 }
 
+/* A copy does not grow. */
+static void *map_shared(int fd, size_t size, size_t *room)
+{
+	*room = 0;
+	return size ? map_bytes(fd, size) : NULL;
+}
+
 static void unmap_bytes(void *data, size_t size)
 {
 	(void)size;
@@ -71,15 +78,41 @@ static void *map_bytes(int fd, size_t size)
 	return mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
 }
 
+static void *map_shared(int fd, size_t size, size_t *room)
+{
+	if (*room < size)
+		*room = size;
+	return *room ? mmap(NULL, *room, PROT_READ, MAP_SHARED, fd, 0) : NULL;
+}
+
 static void unmap_bytes(void *data, size_t size)
 {
 	munmap(data, size);
 }
 #endif
 
+/* The size of a regular file that can be mapped. */
+static enum sonde_status mappable_size(const struct stat *status, const char *path, size_t *size,
+				       struct sonde_error *err)
+{
+	if (!S_ISREG(status->st_mode)) {
+		sonde_fail(err, SONDE_UNSUPPORTED, SONDE_NO_OFFSET,
+			   "a regular file was expected, this is %s", kind_text(status->st_mode));
+		sonde_error_set_file(err, path);
+		return SONDE_UNSUPPORTED;
+	}
+	if (__builtin_add_overflow(status->st_size, 0, size)) {
+		sonde_fail(err, SONDE_LIMIT, SONDE_NO_OFFSET, "too large to be mapped");
+		sonde_error_set_file(err, path);
+		return SONDE_LIMIT;
+	}
+	return SONDE_OK;
+}
+
 enum sonde_status sonde_mapped_file_of(struct sonde_mapped_file *file, int fd, const char *path,
 				       struct sonde_error *err)
 {
+	enum sonde_status result;
 	struct stat status;
 	size_t size;
 	void *data;
@@ -87,24 +120,20 @@ enum sonde_status sonde_mapped_file_of(struct sonde_mapped_file *file, int fd, c
 	*file = (struct sonde_mapped_file){ 0 };
 	if (fstat(fd, &status))
 		return sonde_fail_errno(err, path, "cannot be looked at");
-	if (!S_ISREG(status.st_mode)) {
-		sonde_fail(err, SONDE_UNSUPPORTED, SONDE_NO_OFFSET,
-			   "a regular file was expected, this is %s", kind_text(status.st_mode));
-		sonde_error_set_file(err, path);
-		return SONDE_UNSUPPORTED;
-	}
-	if (__builtin_add_overflow(status.st_size, 0, &size)) {
-		sonde_fail(err, SONDE_LIMIT, SONDE_NO_OFFSET, "too large to be mapped");
-		sonde_error_set_file(err, path);
-		return SONDE_LIMIT;
-	}
-	if (!size)
-		return SONDE_OK;
+	result = mappable_size(&status, path, &size, err);
+	if (result != SONDE_OK || !size)
+		return result;
 	data = map_bytes(fd, size);
 	if (data == MAP_FAILED)
 		return sonde_fail_errno(err, path, "cannot be mapped");
 	*file = (struct sonde_mapped_file){ .data = data, .size = size };
 	return SONDE_OK;
+}
+
+/* Without O_NONBLOCK the opening of a fifo would wait for its writer. */
+static int open_input(const char *path)
+{
+	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
 enum sonde_status sonde_mapped_file_open(struct sonde_mapped_file *file, const char *path,
@@ -114,13 +143,68 @@ enum sonde_status sonde_mapped_file_open(struct sonde_mapped_file *file, const c
 	int fd;
 
 	*file = (struct sonde_mapped_file){ 0 };
-	/* Without O_NONBLOCK the opening of a fifo would wait for its writer. */
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	fd = open_input(path);
 	if (fd < 0)
 		return sonde_fail_errno(err, path, "cannot be opened");
 	status = sonde_mapped_file_of(file, fd, path, err);
 	close(fd);
 	return status;
+}
+
+static enum sonde_status map_growing(struct sonde_mapped_file *file, int fd, const char *path,
+				     size_t room, struct sonde_error *err)
+{
+	enum sonde_status result;
+	struct stat status;
+	size_t size;
+	void *data;
+
+	if (fstat(fd, &status))
+		return sonde_fail_errno(err, path, "cannot be looked at");
+	result = mappable_size(&status, path, &size, err);
+	if (result != SONDE_OK)
+		return result;
+	data = map_shared(fd, size, &room);
+	if (data == MAP_FAILED)
+		return sonde_fail_errno(err, path, "cannot be mapped");
+	*file = (struct sonde_mapped_file){ .data = data,
+					    .size = size,
+					    .room = room,
+					    .device = status.st_dev,
+					    .inode = status.st_ino };
+	return SONDE_OK;
+}
+
+enum sonde_status sonde_mapped_file_open_growing(struct sonde_mapped_file *file, const char *path,
+						 size_t room, struct sonde_error *err)
+{
+	enum sonde_status status;
+	int fd;
+
+	*file = (struct sonde_mapped_file){ 0 };
+	fd = open_input(path);
+	if (fd < 0)
+		return sonde_fail_errno(err, path, "cannot be opened");
+	status = map_growing(file, fd, path, room, err);
+	close(fd);
+	return status;
+}
+
+bool sonde_mapped_file_grow(struct sonde_mapped_file *file, const char *path)
+{
+	struct stat status;
+
+	/* A file that is gone grows no more; what is mapped stays. */
+	if (stat(path, &status))
+		return true;
+	if (status.st_dev != file->device || status.st_ino != file->inode)
+		return false;
+	if (status.st_size < 0 || (uintmax_t)status.st_size <= file->size)
+		return true;
+	if ((uintmax_t)status.st_size > file->room)
+		return false;
+	file->size = (size_t)status.st_size;
+	return true;
 }
 
 void sonde_mapped_file_read_ahead(const struct sonde_mapped_file *file, bool ahead)
@@ -132,7 +216,7 @@ void sonde_mapped_file_read_ahead(const struct sonde_mapped_file *file, bool ahe
 void sonde_mapped_file_release(struct sonde_mapped_file *file)
 {
 	if (file->data)
-		unmap_bytes((void *)file->data, file->size);
+		unmap_bytes((void *)file->data, file->room ? file->room : file->size);
 	*file = (struct sonde_mapped_file){ 0 };
 }
 

@@ -15,6 +15,9 @@
 struct sonde_mapped_file {
 	const uint8_t *data;
 	size_t size;
+	/* Of a growing file: how much is mapped, and which file it is. */
+	size_t room;
+	uint64_t device, inode;
 };
 
 /* Only regular files: a fifo, a device or a folder is refused with a message that says so. */
@@ -24,6 +27,18 @@ enum sonde_status sonde_mapped_file_open(struct sonde_mapped_file *file, const c
 enum sonde_status sonde_mapped_file_of(struct sonde_mapped_file *file, int fd, const char *path,
 				       struct sonde_error *err);
 void sonde_mapped_file_release(struct sonde_mapped_file *file);
+
+/*
+ * A file that another program appends to: mapped with room for `room` bytes, so that what comes
+ * later is seen without mapping it anew.
+ */
+enum sonde_status sonde_mapped_file_open_growing(struct sonde_mapped_file *file, const char *path,
+						 size_t room, struct sonde_error *err);
+/*
+ * Takes what was appended. False where it must be opened anew: it is another file, or there is no
+ * more room.
+ */
+bool sonde_mapped_file_grow(struct sonde_mapped_file *file, const char *path);
 
 /*
  * Whether the system may read more of it than is asked for, which it does at first. Who looks at a

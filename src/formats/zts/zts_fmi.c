@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Searches in an FMI. Suffixes of the text are known by their position in sorted order; from one the
- * character before it and the suffix with that in front are a step away, so that texts are read, and
- * patterns extended, from their end to their start.
+ * Searches in an FMI. Suffixes of the text are known by their position in sorted order; from one
+ * the character before it and the suffix with that in front are a step away, so that texts are
+ * read, and patterns extended, from their end to their start.
  */
 #include "base/bytes.h"
 #include "formats/zts/zts_fmi_private.h"
@@ -18,7 +18,7 @@ enum sonde_status fmi_damaged(const struct zts_fmi *fmi, struct sonde_error *err
 	return SONDE_CORRUPT;
 }
 
-static struct fmi_block *block_of(const struct zts_fmi *fmi, uint32_t position)
+struct fmi_block *fmi_block_of(const struct zts_fmi *fmi, uint32_t position)
 {
 	size_t part = position / ZTS_FMI_BLOCK_SIZE;
 	uint32_t low = fmi->block_at[part], high = fmi->block_at[part + 1];
@@ -64,7 +64,9 @@ static uint32_t count_character(const uint8_t *bytes, uint32_t size, uint8_t cha
 	return count;
 }
 
-/* How often a character is before a block, and in it; looked for in earlier blocks where need be. */
+/*
+ * How often a character is before a block, and in it; looked for in earlier blocks where need be.
+ */
 static uint32_t rank_before(const struct zts_fmi *fmi, const struct fmi_block *block,
 			    uint8_t character)
 {
@@ -109,7 +111,7 @@ static uint32_t rank_at(const struct zts_fmi *fmi, uint8_t character, uint32_t p
 
 	if (position >= fmi->text_size)
 		return fmi->before[character + 1] - fmi->before[character];
-	block = block_of(fmi, position);
+	block = fmi_block_of(fmi, position);
 	if (!(block->flags & ZTS_FMI_DATA))
 		return rank_before(fmi, block, character) +
 		       (block->rank_count == character ? position - block->first : 0);
@@ -122,7 +124,7 @@ static uint32_t rank_at(const struct zts_fmi *fmi, uint8_t character, uint32_t p
 
 uint32_t fmi_step(const struct zts_fmi *fmi, uint32_t position, uint8_t *character)
 {
-	struct fmi_block *block = block_of(fmi, position);
+	struct fmi_block *block = fmi_block_of(fmi, position);
 	uint8_t scratch[ZTS_FMI_BLOCK_SIZE];
 	uint32_t offset = position - block->first, rank;
 
@@ -142,13 +144,8 @@ uint32_t fmi_step(const struct zts_fmi *fmi, uint32_t position, uint8_t *charact
 	return rank < fmi->before[*character + 1] ? rank : FMI_DAMAGED;
 }
 
-struct fmi_range {
-	uint32_t low, high; /* positions low .. high - 1 */
-};
-
-/* The suffixes that begin with a pattern; none where low == high. False: damaged. */
-static bool find_range(const struct zts_fmi *fmi, const uint8_t *pattern, size_t size,
-		       struct fmi_range *range)
+bool fmi_find_range(const struct zts_fmi *fmi, const uint8_t *pattern, size_t size,
+		    struct fmi_range *range)
 {
 	*range = (struct fmi_range){ 0, fmi->text_size };
 	while (size-- && range->low < range->high) {
@@ -169,7 +166,7 @@ uint64_t zts_fmi_count(const struct zts_fmi *fmi, const uint8_t *pattern, size_t
 {
 	struct fmi_range range;
 
-	return find_range(fmi, pattern, size, &range) ? range.high - range.low : 0;
+	return fmi_find_range(fmi, pattern, size, &range) ? range.high - range.low : 0;
 }
 
 /* Turns the bytes from `start` on round: they were read from their end. */
@@ -183,21 +180,29 @@ static void reverse(struct sonde_buffer *out, size_t start)
 	}
 }
 
+/*
+ * Hostile ranks may send a walk in circles: after so many of the whole text's length in vain no more
+ * texts are read.
+ */
+#define VAIN_TEXTS 16
+
 enum sonde_status zts_fmi_text(const struct zts_fmi *fmi, uint32_t id, struct sonde_buffer *out,
 			       struct sonde_error *err)
 {
 	uint8_t pattern[ZTS_ID_DIGITS + 2] = { ZTS_WAL_ID_MARK }, character;
 	size_t digits = zts_id_put(id, pattern + 1), start = out->size;
 	struct fmi_range range;
-	uint32_t position;
+	uint32_t position, steps;
 
 	pattern[1 + digits] = ZTS_WAL_END_MARK;
-	if (!find_range(fmi, pattern, digits + 2, &range))
+	if (fmi->vain_steps / VAIN_TEXTS > fmi->text_size)
+		return fmi_damaged(fmi, err);
+	if (!fmi_find_range(fmi, pattern, digits + 2, &range))
 		return fmi_damaged(fmi, err);
 	if (range.low == range.high)
 		return SONDE_END;
 	position = range.low;
-	for (uint32_t steps = 0; steps < fmi->text_size; steps++) {
+	for (steps = 0; steps < fmi->text_size; steps++) {
 		position = fmi_step(fmi, position, &character);
 		if (position == FMI_DAMAGED || character == 0 || character == ZTS_WAL_ID_MARK ||
 		    character == ZTS_WAL_END_MARK)
@@ -209,6 +214,9 @@ enum sonde_status zts_fmi_text(const struct zts_fmi *fmi, uint32_t id, struct so
 		sonde_buffer_put_char(out, (char)character);
 	}
 	out->size = start;
+	/* A count that readers share, in what is constant otherwise. */
+	atomic_fetch_add_explicit(&((struct zts_fmi *)fmi)->vain_steps, steps,
+				  memory_order_relaxed);
 	return fmi_damaged(fmi, err);
 }
 
@@ -266,13 +274,15 @@ enum sonde_status zts_fmi_find_within(const struct zts_fmi *fmi, const uint8_t *
 
 	if (!size)
 		return SONDE_OK;
-	if (!find_range(fmi, pattern, size, &range))
+	if (!fmi_find_range(fmi, pattern, size, &range))
 		return fmi_damaged(fmi, err);
 	search.in_id = pattern[0] == ZTS_WAL_TEXT_MARK;
 	for (uint32_t position = range.low; position < range.high; position++) {
 		enum sonde_status status;
 
-		/* The text's first byte, where the pattern begins with it or with the mark before. */
+		/*
+		 * The text's first byte, where the pattern begins with it or with the mark before.
+		 */
 		search.first = search.in_id ? (size > 1 ? pattern[1] : 0) : 0;
 		status = find_id(&search, position);
 		if (status == SONDE_LIMIT)
@@ -350,7 +360,7 @@ enum sonde_status zts_fmi_before(const struct zts_fmi *fmi, const uint8_t *patte
 	struct fmi_range range;
 	bool damaged = false;
 
-	if (!find_range(fmi, pattern, size, &range))
+	if (!fmi_find_range(fmi, pattern, size, &range))
 		return fmi_damaged(fmi, err);
 	for (uint32_t start = range.low; start < range.high; start++) {
 		uint32_t position = start;

@@ -282,7 +282,7 @@ const uint8_t *fmi_block_bytes(const struct zts_fmi *fmi, struct fmi_block *bloc
 			       uint8_t scratch[ZTS_FMI_BLOCK_SIZE])
 {
 	const uint8_t *stored = fmi_block_stored(fmi, block);
-	size_t stored_size = fmi_block_stored_size(block), size = fmi_block_size(block);
+	size_t size = fmi_block_size(block);
 	uint8_t *unpacked, *present = NULL;
 
 	if (!(block->flags & ZTS_FMI_LZ4))
@@ -291,7 +291,8 @@ const uint8_t *fmi_block_bytes(const struct zts_fmi *fmi, struct fmi_block *bloc
 	if (unpacked)
 		return unpacked;
 	unpacked = malloc(size);
-	if (!sonde_lz4_block_unpack(stored, stored_size, unpacked ? unpacked : scratch, size)) {
+	if (!sonde_lz4_block_unpack(stored, fmi_block_stored_size(block),
+				    unpacked ? unpacked : scratch, size)) {
 		free(unpacked);
 		return NULL;
 	}

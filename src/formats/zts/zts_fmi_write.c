@@ -114,17 +114,20 @@ static enum sonde_status gather(struct packing *packing, const struct zts_wal_by
 }
 
 /*
- * libdivsufsort leaves out the character before the whole text, which is its last one, and puts it in
- * front; here it is where it belongs.
+ * libdivsufsort leaves out the character before the whole text, which is its last one, and puts it
+ * in front; here it is where it belongs.
  */
 static enum sonde_status transform(struct packing *packing, struct sonde_error *err)
 {
 	saidx_t *suffixes = malloc((packing->size + 1) * sizeof(*suffixes));
-	uint8_t last = packing->text[packing->size - 1];
 	saidx_t place;
+	uint8_t last;
 
-	if (!suffixes)
+	if (!suffixes || !packing->text) {
+		free(suffixes);
 		return sonde_fail_nomem(err);
+	}
+	last = packing->text[packing->size - 1];
 	place = divbwt(packing->text, packing->text, suffixes, (saidx_t)packing->size);
 	free(suffixes);
 	if (place <= 0)
@@ -308,7 +311,7 @@ enum sonde_status zts_fmi_pack(const struct zts_wal_bytes *wals, size_t count,
 	status = packing.packer ? gather(&packing, wals, count, err) : sonde_fail_nomem(err);
 	if (status == SONDE_OK)
 		status = transform(&packing, err);
-	if (status == SONDE_OK) {
+	if (status == SONDE_OK && packing.text) {
 		put_blocks(&packing);
 		status = put_file(&packing, out, err);
 	}

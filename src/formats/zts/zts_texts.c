@@ -120,7 +120,7 @@ static enum sonde_status open_wal(struct zts_texts *texts, const char *path,
 
 	if (!source)
 		return sonde_fail_nomem(err);
-	status = sonde_mapped_file_open(&source->file, path, err);
+	status = sonde_mapped_file_open_growing(&source->file, path, ZTS_WAL_MAX_SIZE, err);
 	if (status == SONDE_OK) {
 		source->bytes = source->file.data ? source->file.data : (const uint8_t *)"";
 		source->size = source->file.size;
@@ -277,8 +277,8 @@ enum sonde_status zts_texts_of(const uint8_t *wal, size_t size, struct zts_texts
 	return status;
 }
 
-/* Maps a WAL anew where its file has grown; the old mapping stays for what was borrowed. */
-static enum sonde_status grow_wal(struct zts_texts *texts, struct texts_source *source,
+/* Maps a WAL anew; the old mapping stays for what was borrowed. */
+static enum sonde_status map_anew(struct zts_texts *texts, struct texts_source *source,
 				  struct sonde_error *err)
 {
 	struct sonde_mapped_file file = { 0 };
@@ -286,17 +286,32 @@ static enum sonde_status grow_wal(struct zts_texts *texts, struct texts_source *
 
 	if (!sonde_vec_reserve(&texts->retired, 1))
 		return sonde_fail_nomem(err);
-	status = sonde_mapped_file_open(&file, source->path, NULL);
-	if (status == SONDE_OK && file.size > source->size) {
-		texts->retired.items[texts->retired.count++] = source->file;
-		source->file = file;
-		source->bytes = file.data;
-		source->size = file.size;
-	} else {
+	status = sonde_mapped_file_open_growing(&file, source->path, ZTS_WAL_MAX_SIZE, NULL);
+	if (status == SONDE_NOMEM)
+		return sonde_fail_nomem(err);
+	if (status != SONDE_OK || file.size <= source->size) {
 		sonde_mapped_file_release(&file);
+		return SONDE_OK;
 	}
-	/* A file that is gone was replaced by an FMI. */
-	status = status == SONDE_NOMEM ? sonde_fail_nomem(err) : take_wal(source, NULL, err);
+	texts->retired.items[texts->retired.count++] = source->file;
+	source->file = file;
+	return SONDE_OK;
+}
+
+/* Takes what was appended to a WAL. */
+static enum sonde_status grow_wal(struct zts_texts *texts, struct texts_source *source,
+				  struct sonde_error *err)
+{
+	enum sonde_status status = SONDE_OK;
+
+	if (!sonde_mapped_file_grow(&source->file, source->path))
+		status = map_anew(texts, source, err);
+	if (status < 0)
+		return status;
+	if (source->file.data)
+		source->bytes = source->file.data;
+	source->size = source->file.size;
+	status = take_wal(source, NULL, err);
 	if (source->end_id > texts->end_id)
 		texts->end_id = source->end_id;
 	return status;
@@ -353,7 +368,9 @@ static enum sonde_status get_entry(struct zts_texts *texts, const struct texts_s
 	struct zts_wal_entry entry;
 	enum sonde_status status;
 
-	if (!place || zts_wal_at(source->bytes, source->size, place, &entry, NULL) != SONDE_OK)
+	/* Another id: the file was replaced meanwhile. */
+	if (!place || zts_wal_at(source->bytes, source->size, place, &entry, NULL) != SONDE_OK ||
+	    entry.id != id)
 		return SONDE_END;
 	if (!zts_wal_is_escaped(entry.text, entry.size)) {
 		*text = (const char *)entry.text;

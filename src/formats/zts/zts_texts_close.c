@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which composed texts hold an id: methods of a class, stacks of a frame, and so on. What they hold is
- * listed once for each file; in FMIs that are not unpacked a few ids are searched for instead.
+ * Which composed texts hold an id: methods of a class, stacks of a frame, and so on. What they
+ * hold is listed once for each file; in FMIs that are not unpacked a few ids are searched for
+ * instead.
  */
 #include "formats/zts/zts_texts_private.h"
 
@@ -80,10 +81,10 @@ static bool list_composed(struct texts_source *source)
 /* Adds from the list of one source; whether anything was added. */
 static bool add_listed(const struct texts_source *source, unsigned int kinds, struct zts_set *ids)
 {
-	const uint32_t *item = source->composed.items, *end = item + source->composed.count;
 	bool added = false;
 
-	while (item < end) {
+	for (size_t place = 0; place < source->composed.count;) {
+		const uint32_t *item = source->composed.items + place;
 		uint32_t id = item[0], kind = item[1], count = item[2];
 
 		item += 3;
@@ -97,7 +98,7 @@ static bool add_listed(const struct texts_source *source, unsigned int kinds, st
 				added = true;
 			}
 		}
-		item += count;
+		place += 3 + (size_t)count;
 	}
 	return added;
 }
@@ -170,6 +171,7 @@ static enum sonde_status add_searched(struct zts_texts *texts, const struct text
 {
 	struct holders holders = { .texts = texts, .kinds = kinds, .ids = ids };
 	enum sonde_status status = SONDE_OK;
+	size_t given = 0;
 
 	for (size_t id = zts_set_next(ids, 0); id != SIZE_MAX; id = zts_set_next(ids, id + 1)) {
 		uint32_t *place;
@@ -184,13 +186,14 @@ static enum sonde_status add_searched(struct zts_texts *texts, const struct text
 			break;
 		}
 		*place = (uint32_t)id;
+		given++;
 	}
-	for (size_t i = 0, given = holders.added.count;
-	     status == SONDE_OK && i < holders.added.count; i++) {
-		*added |= holders.added.count > given;
+	for (size_t i = 0; status == SONDE_OK && holders.added.items && i < holders.added.count;
+	     i++) {
 		holders.held = holders.added.items[i];
 		status = i < SEARCHED_MAX ? find_holders(source, &holders, err) : SONDE_LIMIT;
 	}
+	*added |= holders.added.count > given;
 	sonde_vec_release(&holders.added);
 	return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ids of texts: in WALs by looking for the bytes and seeing which entry they are in, in FMIs by their
- * index, or like WALs where so much is found that unpacking them is faster.
+ * Ids of texts: in WALs by looking for the bytes and seeing which entry they are in, in FMIs by
+ * their index, or like WALs where so much is found that unpacking them is faster.
  */
 #include "base/search.h"
 #include "formats/zts/zts_texts_private.h"
@@ -40,7 +40,24 @@ static bool matches(const struct query *query, const char *text, size_t size)
 	return !memcmp(typed.text, query->text, query->size);
 }
 
-/* Entries of a WAL in which the pattern is, each once. */
+/* The entry whose text is behind the mark at `mark`; false where that is none of the index. */
+static bool entry_at_mark(const struct texts_source *source, size_t mark,
+			  struct zts_wal_entry *entry)
+{
+	uint32_t id;
+
+	for (size_t digits = 1; digits <= ZTS_ID_DIGITS && digits + 4 <= mark; digits++) {
+		size_t start = mark - digits;
+
+		if (zts_id_parse(source->bytes + start, digits, &id) && id >= source->first_id &&
+		    id - source->first_id < source->places.count &&
+		    source->places.items[id - source->first_id] == start)
+			return zts_wal_at(source->bytes, source->parsed, start, entry, NULL) ==
+			       SONDE_OK;
+	}
+	return false;
+}
+
 enum sonde_status texts_each_hit(struct zts_texts *texts, const struct texts_source *source,
 				 const uint8_t *pattern, size_t size,
 				 bool (*hit)(void *context, const struct zts_wal_entry *entry,
@@ -53,24 +70,19 @@ enum sonde_status texts_each_hit(struct zts_texts *texts, const struct texts_sou
 	size_t text_size;
 
 	while (place < end && (place = sonde_search(place, (size_t)(end - place), pattern, size))) {
-		const uint8_t *start = place;
+		const uint8_t *mark = place;
 
 		/* Back to the mark before the text; a pattern may begin with the mark itself. */
-		if (*place != ZTS_WAL_TEXT_MARK)
-			while (start > bytes + 4 && start[-1] > ZTS_WAL_END_MARK)
-				start--;
-		else
-			start++;
-		if (start[-1] != ZTS_WAL_TEXT_MARK) {
-			place++; /* in the digits of an id */
-			continue;
-		}
-		start--;
-		while (start > bytes + 4 && start[-1] != ZTS_WAL_END_MARK)
-			start--;
-		if (zts_wal_at(bytes, source->parsed, (size_t)(start - bytes), &entry, NULL) !=
-		    SONDE_OK) {
+		while (mark > bytes + 4 && *mark > ZTS_WAL_END_MARK)
+			mark--;
+		if (*mark != ZTS_WAL_TEXT_MARK ||
+		    !entry_at_mark(source, (size_t)(mark - bytes), &entry)) {
+			/*
+			 * In the digits of an id, or in what is damaged: on behind the next mark.
+			 */
 			place++;
+			while (place < end && place[-1] > ZTS_WAL_END_MARK)
+				place++;
 			continue;
 		}
 		place = bytes + entry.next;
@@ -130,7 +142,10 @@ static bool is_certain(const struct fmi_hits *hits, uint8_t first)
 		return false;
 	if (first < ZTS_TEXT_KEYWORD || first > ZTS_TEXT_AGENT)
 		return true;
-	/* Of a kind that is wanted, or, where it only looks like it, a string, which is wanted too. */
+	/*
+	 * Of a kind that is wanted, or, where it only looks like it, a string, which is wanted
+	 * too.
+	 */
 	if (first <= ZTS_TEXT_SIGNATURE)
 		return hits->query->kinds >> first & 1;
 	return hits->no_digits && first > ZTS_TEXT_KEY_LITERAL && first < ZTS_TEXT_AGENT;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Postings of the metadata index: which slots have which ids. A few ids are searched for; many are met by
- * going over all lines once.
+ * Postings of the metadata index: which slots have which ids. A few ids are searched for; many are
+ * met by going over all lines once.
  */
 #include "base/search.h"
 #include "formats/zts/zts_texts_private.h"
 
 /* So many searches take as long as going over everything. */
 #define SEARCHED_MAX 16
-#define STEPS_PER_POSTING 8
+/* A search in an FMI takes as long as unpacking so many bytes. */
+#define BYTES_PER_SEARCH 50
 
 struct posting_search {
 	const struct zts_set *ids;
@@ -109,29 +110,29 @@ static void read_lines(const struct texts_source *source, const struct posting_s
 	}
 }
 
+static bool add_slot(void *context, uint32_t slot)
+{
+	zts_set_add(context, slot);
+	return true;
+}
+
 /* In an FMI that is not unpacked. SONDE_LIMIT: unpacking it is faster. */
 static enum sonde_status search_indexed(const struct texts_source *source,
-					const struct posting_search *search,
+					const struct posting_search *search, size_t id_count,
 					struct sonde_error *err)
 {
-	uint64_t hits = 0, limit = texts_step_budget(source) / STEPS_PER_POSTING;
+	/* A slot has entries of its own, so it is below their number. */
+	uint32_t most = source->end_id;
 	uint8_t pattern[ZTS_ID_DIGITS + 2];
-	size_t id;
 
-	for (id = zts_set_next(search->ids, 0); id != SIZE_MAX && hits <= limit;
-	     id = zts_set_next(search->ids, id + 1)) {
-		size_t size = put_pattern(pattern, (uint32_t)id, search->mark);
-
-		/* A search itself takes some steps. */
-		hits += 4 + zts_fmi_count(source->fmi, pattern, size);
-	}
-	if (hits > limit)
+	if (id_count > SEARCHED_MAX && id_count > zts_fmi_text_size(source->fmi) / BYTES_PER_SEARCH)
 		return SONDE_LIMIT;
-	for (id = zts_set_next(search->ids, 0); id != SIZE_MAX;
+	for (size_t id = zts_set_next(search->ids, 0); id != SIZE_MAX;
 	     id = zts_set_next(search->ids, id + 1)) {
 		size_t size = put_pattern(pattern, (uint32_t)id, search->mark);
-		enum sonde_status status = zts_fmi_before(source->fmi, pattern, size, search->mark,
-							  take_slot, (void *)search, err);
+		enum sonde_status status = zts_fmi_numbers_before(source->fmi, pattern, size,
+								  search->mark, most, add_slot,
+								  search->slots, err);
 
 		if (status < 0)
 			return status;
@@ -146,7 +147,7 @@ static enum sonde_status search_source(struct texts_source *source,
 	enum sonde_status status;
 
 	if (!texts_has_entries(source)) {
-		status = search_indexed(source, search, err);
+		status = search_indexed(source, search, id_count, err);
 		if (status != SONDE_LIMIT)
 			return status;
 		status = texts_unpack(source, err);

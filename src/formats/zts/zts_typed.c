@@ -146,9 +146,8 @@ static void put_plain(struct zts_texts *texts, uint32_t id, struct sonde_buffer 
 
 	if (!id)
 		return;
-	if (status != SONDE_OK && status != SONDE_CORRUPT)
-		put_lost(out, id);
-	else if (typed.kind >= ZTS_TEXT_KEY_LITERAL && typed.kind <= ZTS_TEXT_FRAME)
+	if ((status != SONDE_OK && status != SONDE_CORRUPT) ||
+	    (typed.kind >= ZTS_TEXT_KEY_LITERAL && typed.kind <= ZTS_TEXT_FRAME))
 		put_lost(out, id);
 	else
 		put_utf8(out, typed.text, typed.size);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "formats/zts/zts_store.h"
 #include "formats/zts/zts_wal.h"
@@ -333,6 +334,48 @@ static void test_generation_2_is_rebuilt(void **state)
 	zts_base_free(base);
 }
 
+static void copy_file(const char *store, const char *name)
+{
+	char from[600], to[80];
+	struct sonde_mapped_file file;
+	struct sonde_error err;
+
+	snprintf(from, sizeof(from), "%s/000000/%s", corpus_store(store), name);
+	snprintf(to, sizeof(to), "copy/%s", name);
+	assert_int_equal(sonde_mapped_file_open(&file, from, &err), SONDE_OK);
+	put_bytes(scratch_path(to), file.data, file.size);
+	sonde_mapped_file_release(&file);
+}
+
+/* Without the list of slots their UUIDs are known from the metadata index. */
+static void test_uuids_are_recalled(void **state)
+{
+	static const char *const stores[] = { "v1-small-0x11", "v1-small-chunked" };
+	struct sonde_error err = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(stores) && getenv("SONDE_CORPUS"); i++) {
+		struct zts_part *whole, *copy;
+
+		mkdir(scratch_path("copy"), 0777);
+		copy_file(stores[i], "traces.dat");
+		copy_file(stores[i], "text-00000001.wal");
+		copy_file(stores[i], "meta-00000001.wal");
+		open_base(stores[i]);
+		whole = base->parts.items[0];
+		assert_int_equal(zts_part_open(scratch_path("copy"), NULL, &copy, &err), SONDE_OK);
+		assert_true(copy->is_rebuilt);
+		assert_int_equal(copy->slots.list.count, whole->slots.list.count);
+		for (size_t slot = 0; slot < whole->slots.list.count; slot++)
+			assert_memory_equal(copy->slots.list.items[slot].uuid,
+					    whole->slots.list.items[slot].uuid, 16);
+		load_all(copy);
+		zts_part_free(copy);
+		zts_base_free(base);
+		remove_tree(scratch_path("copy"));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -340,6 +383,7 @@ int main(void)
 		cmocka_unit_test(test_every_trace_loads),
 		cmocka_unit_test(test_rebuilt_metadata_equals_the_original),
 		cmocka_unit_test(test_generation_2_is_rebuilt),
+		cmocka_unit_test(test_uuids_are_recalled),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

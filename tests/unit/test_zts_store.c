@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stores made by hand: opened whole, with every kind of damage, while a writer is at work; chunked
- * traces joined; times finer than ticks.
+ * Stores made by hand: opened whole and with every kind of damage, and chunked traces joined. What
+ * writers do meanwhile is in test_zts_refresh.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,118 +17,7 @@
 
 #include "formats/zts/zts_store.h"
 #include "scratch.h"
-#include "zts_making.h"
-
-#define WHOLE (ZTS_RECORD_FIRST | ZTS_RECORD_LAST)
-#define TIME_MS 1556712001014ull
-
-static struct made_part made;
-static struct zts_base *base;
-static struct sonde_diagnostics *found;
-
-/* Texts that all parts here have. */
-enum { CLASS = 1, NAME, SIGNATURE, METHOD, KEY, VALUE, PAIR, NUMBER_KEY, NUMBER_PAIR, OTHER };
-
-static void make_texts(void)
-{
-	static const uint32_t method[] = { CLASS, NAME, SIGNATURE }, pair[] = { KEY, VALUE };
-
-	assert_int_equal(made_text(&made, "\x05"
-					  "com.example.Main"
-					  "\x05"),
-			 CLASS);
-	assert_int_equal(made_text(&made, "\x06"
-					  "run"
-					  "\x06"),
-			 NAME);
-	assert_int_equal(made_text(&made, "\x08"
-					  "()V"
-					  "\x08"),
-			 SIGNATURE);
-	assert_int_equal(made_typed(&made, ZTS_TEXT_METHOD, method, 3), METHOD);
-	assert_int_equal(made_text(&made, "URI"), KEY);
-	assert_int_equal(made_text(&made, "/index"), VALUE);
-	assert_int_equal(made_typed(&made, ZTS_TEXT_KEY_VALUE, pair, 2), PAIR);
-	assert_int_equal(made_text(&made, "STATUS"), NUMBER_KEY);
-	assert_int_equal(made_text(&made, "\t8\t200\t"), NUMBER_PAIR);
-	assert_int_equal(made_text(&made, "other"), OTHER);
-}
-
-/* A trace of two records with attributes; the offset of its chunk. */
-static uint64_t make_trace(uint64_t ms)
-{
-	made_begin(&made, METHOD, 100);
-	made_timestamp(&made, ms, 5);
-	made_string_attribute(&made, KEY, VALUE);
-	made_begin(&made, METHOD, 110);
-	made_number_attribute(&made, NUMBER_KEY, 200);
-	made_end(&made, 150, 1, 0);
-	made_end(&made, 200, 2, 0);
-	return made_chunk(&made);
-}
-
-/* A part of three whole traces. */
-static void make_part(void)
-{
-	made_release(&made);
-	make_texts();
-	for (uint64_t i = 0; i < 3; i++)
-		made_slot(&made, make_trace(TIME_MS + i), 0, WHOLE, 100 + i, OTHER);
-}
-
-static void open_store(const char *path)
-{
-	struct sonde_error err = { 0 };
-
-	found = sonde_diagnostics_new();
-	if (zts_base_open(path, found, &base, &err) != SONDE_OK)
-		fail_msg("%s: %s (%s)", path, err.message, err.cause);
-}
-
-static void close_store(void)
-{
-	zts_base_free(base);
-	sonde_diagnostics_free(found);
-	remove_tree(scratch_path("store"));
-	made_release(&made);
-}
-
-static bool has_found(const char *id)
-{
-	const struct sonde_finding *finding;
-
-	for (size_t i = 0; (finding = sonde_diagnostics_at(found, i)); i++)
-		if (strcmp(finding->type->id, id) == 0)
-			return true;
-	return false;
-}
-
-static const char *write_part(const char *name)
-{
-	char path[80];
-
-	mkdir(scratch_path("store"), 0777);
-	snprintf(path, sizeof(path), "store/%s", name);
-	made_write(&made, scratch_path(path));
-	return scratch_path(path);
-}
-
-static struct zts_part *only_part(void)
-{
-	assert_int_equal(base->parts.count, 1);
-	return base->parts.items[0];
-}
-
-static void assert_loads(struct zts_part *part, uint32_t slot, uint32_t records)
-{
-	struct zts_loaded loaded = { 0 };
-	struct sonde_error err = { 0 };
-
-	if (zts_part_load(part, slot, &loaded, &err) != SONDE_OK)
-		fail_msg("slot %u: %s (%s)", slot, err.message, err.cause);
-	assert_int_equal(loaded.tree.records.items[loaded.root].records, records);
-	zts_loaded_release(&loaded);
-}
+#include "zts_small_store.h"
 
 static void test_a_whole_store(void **state)
 {
@@ -267,16 +156,6 @@ static void test_missing_metadata(void **state)
 	close_store();
 }
 
-static void patch_qmeta(long offset, uint8_t byte)
-{
-	FILE *file = fopen(scratch_path("store/000001/qmeta.idx"), "r+b");
-
-	assert_non_null(file);
-	assert_int_equal(fseek(file, offset, SEEK_SET), 0);
-	assert_int_equal(fputc(byte, file), byte);
-	assert_int_equal(fclose(file), 0);
-}
-
 static void test_damaged_metadata(void **state)
 {
 	static const struct {
@@ -393,10 +272,13 @@ static void test_loaded_memory_and_other_parts(void **state)
 	write_part("000001");
 	made_release(&made);
 	make_texts();
-	made_begin(&made, METHOD, 1);
-	made_timestamp(&made, TIME_MS, 5);
-	made_end(&made, 2, 1, 0);
-	made_slot(&made, made_chunk(&made), 0, WHOLE, 1, OTHER);
+	/* as many slots, the first one at the same offset */
+	for (uint64_t i = 0; i < 3; i++) {
+		made_begin(&made, METHOD, 1);
+		made_timestamp(&made, TIME_MS, 5);
+		made_end(&made, 2, 1, 0);
+		made_slot(&made, made_chunk(&made), 0, WHOLE, i, OTHER);
+	}
 	write_part("000002");
 	open_store(scratch_path("store"));
 	for (unsigned int i = 0; i < 4; i++) {
@@ -527,111 +409,6 @@ static void test_open_trace_rebuilt(void **state)
 	close_store();
 }
 
-static void refresh(void)
-{
-	struct sonde_error err = { 0 };
-
-	if (zts_base_refresh(base, &err) != SONDE_OK)
-		fail_msg("%s (%s)", err.message, err.cause);
-}
-
-static void test_a_writer_at_work(void **state)
-{
-	struct zts_part *part;
-
-	(void)state;
-	make_part();
-	write_part("000001");
-	open_store(scratch_path("store"));
-	part = only_part();
-	refresh();
-	assert_ptr_equal(only_part(), part);
-	/* a trace with a text that was not there before */
-	made_slot(&made, make_trace(TIME_MS + 9), 0, WHOLE, 200, made_text(&made, "new"));
-	write_part("000001");
-	refresh();
-	assert_int_equal(only_part()->slots.list.count, 4);
-	assert_int_equal(zts_texts_end(only_part()->texts), OTHER + 2);
-	assert_loads(only_part(), 3, 2);
-	/* the next part, and the first one removed */
-	write_part("000002");
-	refresh();
-	assert_int_equal(base->parts.count, 2);
-	remove_tree(scratch_path("store/000001"));
-	refresh();
-	assert_int_equal(only_part()->number, 2);
-	assert_int_equal(only_part()->slots.list.count, 4);
-	close_store();
-}
-
-/* A part whose metadata came later, and one that went bad. */
-static void test_refresh_of_a_rebuilt_part(void **state)
-{
-	(void)state;
-	make_part();
-	write_part("000001");
-	unlink(scratch_path("store/000001/qmeta.idx"));
-	open_store(scratch_path("store"));
-	assert_true(only_part()->is_rebuilt);
-	write_part("000001");
-	refresh();
-	assert_false(only_part()->is_rebuilt);
-	assert_int_equal(only_part()->slots.list.items[0].uuid[0], 100);
-	patch_qmeta(0, 'X');
-	refresh();
-	assert_true(only_part()->is_rebuilt);
-	make_trace(TIME_MS + 9);
-	write_part("000001");
-	patch_qmeta(0, 'X');
-	refresh();
-	assert_int_equal(only_part()->slots.list.count, 4);
-	close_store();
-}
-
-/* Ours: ns that ticks cannot say, for the first record counted from its TIMESTAMP. */
-static void test_times_in_nanoseconds(void **state)
-{
-	struct zts_loaded loaded = { 0 };
-	struct sonde_error err = { 0 };
-	uint64_t start, duration, base_ns = TIME_MS * 1000000 + 999999;
-	uint32_t key;
-
-	(void)state;
-	made_release(&made);
-	make_texts();
-	key = made_text(&made, ZTS_NS_ATTRIBUTE);
-	made_begin(&made, METHOD, 100);
-	made_timestamp(&made, TIME_MS, OTHER);
-	made_number_attribute(&made, key, INT64_C(999999) << 16 | 5);
-	made_begin(&made, METHOD, 110);
-	made_number_attribute(&made, key, INT64_C(65535) << 16 | 1);
-	made_end(&made, 150, 1, 0);
-	made_begin(&made, METHOD, 160);
-	made_end(&made, 170, 1, 0);
-	made_end(&made, 200, 3, 0);
-	made_chunk(&made);
-	made.props = "sonde.names=1";
-	write_part("000001");
-	unlink(scratch_path("store/000001/qmeta.idx"));
-	open_store(scratch_path("store"));
-	assert_int_equal(zts_part_load(only_part(), 0, &loaded, &err), SONDE_OK);
-	zts_loaded_times(only_part(), &loaded, 0, &start, &duration);
-	assert_int_equal(start, base_ns);
-	assert_int_equal(duration, 100 * 65536 + 5);
-	zts_loaded_times(only_part(), &loaded, 1, &start, &duration);
-	assert_int_equal(start, base_ns + 10 * 65536 + 65535);
-	assert_int_equal(duration, 40 * 65536 + 1 - 65535);
-	zts_loaded_times(only_part(), &loaded, 2, &start, &duration);
-	assert_int_equal(start, base_ns + 60 * 65536);
-	assert_int_equal(duration, 10 * 65536);
-	/* the slot says the same, and the type is a text here */
-	assert_int_equal(only_part()->slots.list.items[0].start_ns, base_ns);
-	assert_int_equal(only_part()->slots.list.items[0].duration_ns, 100 * 65536 + 5);
-	assert_int_equal(only_part()->slots.list.items[0].type, OTHER);
-	zts_loaded_release(&loaded);
-	close_store();
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -649,9 +426,6 @@ int main(void)
 		cmocka_unit_test(test_chunked_traces),
 		cmocka_unit_test(test_chunked_traces_rebuilt),
 		cmocka_unit_test(test_open_trace_rebuilt),
-		cmocka_unit_test(test_a_writer_at_work),
-		cmocka_unit_test(test_refresh_of_a_rebuilt_part),
-		cmocka_unit_test(test_times_in_nanoseconds),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch_in_memory, remove_scratch);

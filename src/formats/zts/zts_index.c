@@ -467,11 +467,19 @@ static char *put_digits(char *place, const uint8_t *digits, size_t count)
 	return place + count;
 }
 
+static char *put_id(char *place, uint32_t id)
+{
+	uint8_t digits[ZTS_ID_DIGITS];
+	size_t count = zts_id_put(id, digits);
+
+	return put_digits(place, digits, count);
+}
+
 /* An entry with a line of ids: mark, then `slot 05 id mark` for each. */
 static void put_line(struct sonde_buffer *wal, uint32_t entry, uint32_t slot_number, char mark,
 		     const uint32_t *ids, size_t count)
 {
-	uint8_t entry_digits[ZTS_ID_DIGITS], slot_digits[ZTS_ID_DIGITS], digits[ZTS_ID_DIGITS];
+	uint8_t entry_digits[ZTS_ID_DIGITS], slot_digits[ZTS_ID_DIGITS];
 	size_t entry_size = zts_id_put(entry, entry_digits);
 	size_t slot_size = zts_id_put(slot_number, slot_digits);
 	char *place = sonde_buffer_reserve(wal, (count + 2) * (2 * ZTS_ID_DIGITS + 2));
@@ -485,7 +493,7 @@ static void put_line(struct sonde_buffer *wal, uint32_t entry, uint32_t slot_num
 	for (size_t i = 0; i < count; i++) {
 		place = put_digits(place, slot_digits, slot_size);
 		*place++ = ZTS_META_ID_MARK;
-		place = put_digits(place, digits, zts_id_put(ids[i], digits));
+		place = put_id(place, ids[i]);
 		*place++ = mark;
 	}
 	*place++ = ZTS_WAL_ID_MARK;
@@ -512,9 +520,8 @@ static void put_uuid_line(struct sonde_buffer *wal, uint32_t entry, uint32_t slo
 			  const uint64_t uuid[2])
 {
 	char text[ZTS_ID_DIGITS + UUID_SIZE + 2], *place = text;
-	uint8_t digits[ZTS_ID_DIGITS];
 
-	place = put_digits(place, digits, zts_id_put(slot_number, digits));
+	place = put_id(place, slot_number);
 	*place++ = ZTS_META_SLOT_MARK;
 	place = put_uuid(place, uuid);
 	*place++ = ZTS_META_UUID_END;

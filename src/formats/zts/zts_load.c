@@ -209,8 +209,8 @@ void zts_loaded_times(struct zts_part *part, const struct zts_loaded *loaded, ui
 	bool first_has_ns = find_residues(part, tree, first, &first_residues);
 
 	/* residues count from the ticks of the outermost trace, also inside an inner one */
-	while ((has_ns || first_has_ns) && tree->records.items[first].parent != SONDE_NONE)
-		first = tree->records.items[first].parent;
+	if (has_ns || first_has_ns)
+		first = zts_outermost(tree, first);
 	if (first != loaded->root)
 		find_residues(part, tree, first, &first_residues);
 	base = &tree->records.items[first];

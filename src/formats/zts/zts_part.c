@@ -189,12 +189,33 @@ static bool slots_fit(const struct zts_part *part, struct sonde_diagnostics *dia
 	return true;
 }
 
-static enum sonde_status rebuild(struct zts_part *part, struct sonde_diagnostics *diagnostics,
-				 struct sonde_error *err)
+/* The old metadata index, where it is left, still knows the UUIDs of a lost list of slots. */
+static enum sonde_status recall(struct zts_part *part, struct sonde_error *err)
 {
+	struct zts_texts *meta;
+	enum sonde_status status = zts_texts_open(part->path, "meta", NULL, &meta, err);
+	bool all;
+
+	if (status < 0)
+		return status == SONDE_NOMEM ? status : SONDE_OK;
+	all = zts_part_recall_uuids(part, meta);
+	zts_texts_free(meta);
+	/* once more, so that lines and slots agree: with these UUIDs, or without any of them */
+	if (!all)
+		part->slots.list.count = 0;
+	return zts_rebuild(&part->chunks, part->texts, &part->slots, &part->rebuilt_meta, NULL,
+			   err);
+}
+
+static enum sonde_status rebuild(struct zts_part *part, const struct listing *listing,
+				 struct sonde_diagnostics *diagnostics, struct sonde_error *err)
+{
+	bool is_lost = !part->slots.list.count;
 	enum sonde_status status = zts_rebuild(&part->chunks, part->texts, &part->slots,
 					       &part->rebuilt_meta, diagnostics, err);
 
+	if (status >= 0 && is_lost && listing->has_meta_index && part->slots.list.count)
+		status = recall(part, err);
 	if (status < 0)
 		return status;
 	part->is_rebuilt = true;
@@ -213,19 +234,23 @@ static enum sonde_status open_metadata(struct zts_part *part, const struct listi
 		part->generation = 2;
 		zts_found(diagnostics, GENERATION_2, part->path, SONDE_NO_OFFSET,
 			  "generation 1\tgeneration 2");
-		return rebuild(part, diagnostics, err);
+		return rebuild(part, listing, diagnostics, err);
 	}
 	if (!listing->has_qmeta && has_data)
 		zts_found(diagnostics, META_MISSING, part->path, SONDE_NO_OFFSET, "%s\tnone",
 			  ZTS_QMETA_NAME);
+	if (listing->has_qmeta && !damaged && !part->slots.used && has_data) {
+		zts_found(diagnostics, QMETA, part->path, 4, "slots of the data\tnone was written");
+		damaged = true;
+	}
 	if (!listing->has_qmeta || damaged || !slots_fit(part, diagnostics))
-		return rebuild(part, diagnostics, err);
+		return rebuild(part, listing, diagnostics, err);
 	if (listing->has_meta_index)
 		return zts_texts_open(part->path, "meta", diagnostics, &part->meta, err);
 	if (!part->slots.list.count)
 		return SONDE_OK;
 	zts_found(diagnostics, META_MISSING, part->path, SONDE_NO_OFFSET, "meta-* files\tnone");
-	return rebuild(part, diagnostics, err);
+	return rebuild(part, listing, diagnostics, err);
 }
 
 static enum sonde_status open_files(struct zts_part *part, struct sonde_diagnostics *diagnostics,
@@ -321,6 +346,21 @@ static enum sonde_status refresh_files(struct zts_part *part, struct sonde_error
 	return status < 0 ? status : zts_part_link_chunks(part, err);
 }
 
+/* Whether qmeta.idx can be read by now: a writer mended it, or began to write slots. */
+static bool has_good_slots(const struct zts_part *part)
+{
+	char *path = sonde_path_join(part->path, ZTS_QMETA_NAME);
+	struct zts_slots slots = { 0 };
+	bool is_good = false;
+
+	if (path)
+		is_good = zts_slots_read(&slots, path, NULL, NULL) == SONDE_OK && slots.used &&
+			  slots.used != part->slots.used;
+	zts_slots_release(&slots);
+	free(path);
+	return is_good;
+}
+
 /* A part whose metadata was made anew: new data or new files mean that it must be made again. */
 static enum sonde_status refresh_rebuilt(struct zts_part *part, const struct listing *listing,
 					 struct sonde_error *err)
@@ -328,7 +368,7 @@ static enum sonde_status refresh_rebuilt(struct zts_part *part, const struct lis
 	size_t size = part->chunks.file.size;
 	enum sonde_status status;
 
-	if (listing->hash != part->names_hash)
+	if (listing->hash != part->names_hash || (listing->has_qmeta && has_good_slots(part)))
 		return SONDE_END;
 	status = zts_chunks_refresh(&part->chunks, err);
 	return status < 0 || part->chunks.file.size == size ? status : SONDE_END;

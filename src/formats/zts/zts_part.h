@@ -17,4 +17,10 @@ bool zts_part_number(const char *name, uint32_t *number);
  */
 enum sonde_status zts_part_refresh(struct zts_part *part, struct sonde_error *err);
 
+/*
+ * Gives rebuilt slots the UUIDs that the lines of the old metadata index have. False where it does not know
+ * exactly these slots; nothing is changed then.
+ */
+bool zts_part_recall_uuids(struct zts_part *part, struct zts_texts *meta);
+
 #endif

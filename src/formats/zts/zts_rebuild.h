@@ -49,6 +49,9 @@ const struct zts_slot *zts_rebuild_known(const struct zts_rebuild *rebuild, uint
 /* The id of ZTS_NS_ATTRIBUTE; UINT32_MAX where the texts do not have it. */
 enum sonde_status zts_find_ns_key(struct zts_texts *texts, uint32_t *key, struct sonde_error *err);
 
+/* The top-level record around a record. */
+uint32_t zts_outermost(const struct zts_tree *tree, uint32_t record);
+
 /* The residues of ZTS_NS_ATTRIBUTE in a value's CBOR; 0 where it is no number. */
 uint64_t zts_ns_residues(struct sonde_bytes value);
 

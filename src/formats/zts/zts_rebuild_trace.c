@@ -55,16 +55,31 @@ static void note_time(struct zts_slots *slots, uint64_t start_ms, uint64_t stop_
 		slots->last_tstop = (uint32_t)stop_ms;
 }
 
-/* When a trace began, and the residues of its first record. */
-static uint64_t start_of(const struct zts_rebuild *rebuild, uint32_t record, uint64_t *residues)
+/* Not over the parents, of which a hostile file has many. */
+uint32_t zts_outermost(const struct zts_tree *tree, uint32_t record)
+{
+	uint32_t top = 0;
+
+	while (record - top >= tree->records.items[top].records)
+		top += tree->records.items[top].records;
+	return top;
+}
+
+static uint64_t residues_of(const struct zts_rebuild *rebuild, uint32_t record)
+{
+	uint32_t trace = rebuild->tree.records.items[record].trace;
+
+	return trace == SONDE_NONE ? 0 : rebuild->residues.items[trace];
+}
+
+static uint64_t start_of(const struct zts_rebuild *rebuild, uint32_t record)
 {
 	const struct zts_trace_start *start = trace_start(&rebuild->tree, record);
-	uint64_t ns;
+	uint64_t start_ns;
 
-	*residues = start ? rebuild->residues.items[rebuild->tree.records.items[record].trace] : 0;
-	if (!start || __builtin_mul_overflow(start->timestamp_ms, MS_NS, &ns))
-		ns = 0;
-	return ns + (*residues >> 16);
+	if (!start || __builtin_mul_overflow(start->timestamp_ms, MS_NS, &start_ns))
+		return 0;
+	return start_ns + (residues_of(rebuild, record) >> 16);
 }
 
 static void set_times(struct zts_rebuild *rebuild, uint32_t record, struct zts_slot *slot)
@@ -72,22 +87,18 @@ static void set_times(struct zts_rebuild *rebuild, uint32_t record, struct zts_s
 	const struct zts_tree *tree = &rebuild->tree;
 	const struct zts_record *first = &tree->records.items[record];
 	const struct zts_trace_start *start = trace_start(tree, record);
-	uint64_t residues, outer_residues, stop_ns, duration_ns, from = first->start;
-	uint64_t start_ns = start_of(rebuild, record, &residues), base_ns = start_ns;
+	uint64_t residues = residues_of(rebuild, record), start_ns = start_of(rebuild, record);
+	/* what ticks cannot say counts from the ticks of the outermost trace */
+	uint32_t base = residues ? zts_outermost(tree, record) : record;
+	uint64_t ticks, stop_ns, duration_ns;
 
-	/* residues count from the ticks of the outermost trace, also inside an inner one */
-	if (record != rebuild->outer && start) {
-		uint64_t outer_ns = start_of(rebuild, rebuild->outer, &outer_residues);
-
-		if (residues || outer_residues) {
-			base_ns = outer_ns;
-			from = tree->records.items[rebuild->outer].start;
-		}
-	}
-	if (__builtin_mul_overflow(first->stop > from ? first->stop - from : 0, ZTS_TICK_NS,
-				   &duration_ns))
-		duration_ns = UINT64_MAX / 2;
-	stop_ns = base_ns + duration_ns + (residues & 0xffff);
+	ticks = first->stop > tree->records.items[base].start ?
+			first->stop - tree->records.items[base].start :
+			0;
+	if (__builtin_mul_overflow(ticks, ZTS_TICK_NS, &stop_ns) ||
+	    __builtin_add_overflow(stop_ns, start_of(rebuild, base) + (residues & 0xffff),
+				   &stop_ns))
+		stop_ns = UINT64_MAX;
 	duration_ns = stop_ns > start_ns ? stop_ns - start_ns : 0;
 	zts_slot_set_times(slot, start_ns, duration_ns);
 	if (start)
@@ -323,7 +334,6 @@ static void feed_tree(struct zts_rebuild *rebuild)
 	uint32_t open = SONDE_NONE;
 
 	rebuild->chunk = 0;
-	rebuild->outer = 0;
 	keep_chunk_slot(rebuild);
 	for (uint32_t i = 0; i < tree->records.count && !rebuild->index.failed; i++) {
 		const struct zts_record *record = &tree->records.items[i];
@@ -333,8 +343,6 @@ static void feed_tree(struct zts_rebuild *rebuild)
 		while (rebuild->chunk + 1 < rebuild->joined.count &&
 		       record->offset >= rebuild->joined.items[rebuild->chunk + 1].content_offset)
 			end_chunk(rebuild);
-		if (record->parent == SONDE_NONE)
-			rebuild->outer = i;
 		begin_record(rebuild, i);
 		open = i;
 	}

@@ -161,7 +161,8 @@ static void test_spellings(void **state)
 		       (struct test_part[]){ { CFF_PART_STRINGS, "a\0b", 4 },
 					     { CFF_PART_EVENTS, "\1\2\3\4\5", 5 } },
 		       2);
-	first = (struct sonde_mapped_file){ (uint8_t *)expected.data, expected.size };
+	first = (struct sonde_mapped_file){ .data = (uint8_t *)expected.data,
+					    .size = expected.size };
 	/* the times of the second chunk */
 	memcpy(expected.data + expected.size - 12 - 24 - 12, "\5\0\0\0\11\0\0\0", 8);
 	for (size_t i = 0; i < COUNT_OF(documents); i++) {

@@ -30,7 +30,6 @@ struct zts_rebuild {
 	SONDE_VEC(struct sonde_sort_item) known_order;
 	/* For the trace that is fed to the index. */
 	SONDE_VEC(uint64_t) residues; /* by position in tree.traces */
-	uint32_t outer;		      /* the record that all of it lies in */
 	size_t chunk;		      /* which of the joined ones is being fed */
 	size_t chunk_slot;	      /* the slot kept for it */
 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of a base folder: their numbers, the one that is written on, and when the next one begins. */
+/*
+ * The parts of a base folder: their numbers, the one that is written on, and when the next one
+ * begins.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

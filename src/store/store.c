@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A store that is written: the lock, and who has the writer. Parts are in parts.c, what is on the disk
- * in commit.c, archiving and retention in retain.c.
+ * A store that is written: the lock, and who has the writer. Parts are in parts.c, what is on the
+ * disk in commit.c, archiving and retention in retain.c.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The engine of a store: one writer at a time, group commit, new parts, retention, archiving, a full
- * disk. That nothing acknowledged is lost by SIGKILL is in test_store_kill.c.
+ * The engine of a store: one writer at a time, group commit, new parts, retention, archiving, a
+ * full disk. That nothing acknowledged is lost by SIGKILL is in test_store_kill.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -352,7 +352,10 @@ static void test_short_traces(void **state)
 	assert_stored(0, &plain);
 }
 
-/* A part that is full in one respect or another: end, begin again, and the trace goes into the next one. */
+/*
+ * A part that is full in one respect or another: end, begin again, and the trace goes into the next
+ * one.
+ */
 static void test_full_part(void **state)
 {
 	struct sonde_store_settings settings = small_settings();
@@ -414,7 +417,10 @@ static void limit_files(rlim_t size)
 	setrlimit(RLIMIT_FSIZE, &limit);
 }
 
-/* Ingests until the disk is full, then goes on when there is room again. Exit status 0: all as it should be. */
+/*
+ * Ingests until the disk is full, then goes on when there is room again. Exit status 0: all as it
+ * should be.
+ */
 static int run_full_disk(void)
 {
 	struct sonde_store *mine;

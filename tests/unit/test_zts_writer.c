@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The writer of a part against the readers: trees, attributes, exceptions, slots and postings come back
- * as they were written, also after archiving, and after what a killed writer leaves behind.
+ * The writer of a part against the readers: trees, attributes, exceptions, slots and postings come
+ * back as they were written, also after archiving, and after what a killed writer leaves behind.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -376,7 +376,9 @@ static void reopen(void)
 		fail_msg("%s %s", err.message, err.cause);
 }
 
-/* Going on gives the same ids to the same texts, and the same part as if it had never been closed. */
+/*
+ * Going on gives the same ids to the same texts, and the same part as if it had never been closed.
+ */
 static void test_going_on(void **state)
 {
 	const struct script_options options = { 0 };

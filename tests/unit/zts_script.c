@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A script decides what happens, call by call; a target does something with it. One target writes, the
- * other one walks through a loaded tree and compares.
+ * A script decides what happens, call by call; a target does something with it. One target writes,
+ * the other one walks through a loaded tree and compares.
  */
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Archiving: the WALs of a finished part become FMI files. Each FMI is whole and on the disk before the
- * WALs it stands for go; where both are there, readers take the FMI. So a part is whole at any
+ * Archiving: the WALs of a finished part become FMI files. Each FMI is whole and on the disk before
+ * the WALs it stands for go; where both are there, readers take the FMI. So a part is whole at any
  * moment, and a second run goes on where the first one was stopped.
  */
 #include <errno.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The writer of a part: its files, and traces that are appended whole. Records are written in
- * zts_writer_record.c, texts interned in zts_writer_texts.c; going on after a crash is in zts_writer_open.c.
+ * zts_writer_record.c, texts interned in zts_writer_texts.c; going on after a crash is in
+ * zts_writer_open.c.
  */
 #include <errno.h>
 #include <fcntl.h>

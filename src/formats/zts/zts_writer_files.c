@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of a part that grow: written at their end, WALs one after another, and files replaced whole. */
+/*
+ * Files of a part that grow: written at their end, WALs one after another, and files replaced
+ * whole.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

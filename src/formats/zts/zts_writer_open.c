@@ -102,7 +102,10 @@ static enum sonde_status go_on_with(const struct opening *opening, struct zts_wa
 	return SONDE_OK;
 }
 
-/* Whether the bytes from `from` on are all zero: room that other programs keep, or a size without data. */
+/*
+ * Whether the bytes from `from` on are all zero: room that other programs keep, or a size without
+ * data.
+ */
 static bool only_zeros(const struct sonde_mapped_file *file, size_t from)
 {
 	for (size_t i = from; i < file->size; i++)
@@ -255,8 +258,8 @@ static enum sonde_status open_meta_wal(struct opening *opening, const struct zts
 }
 
 /*
- * Postings of slots that were not published go: their numbers are given anew. Files from the last to
- * the first, until one has something to keep.
+ * Postings of slots that were not published go: their numbers are given anew. Files from the last
+ * to the first, until one has something to keep.
  */
 static enum sonde_status open_meta(struct opening *opening, struct sonde_error *err)
 {

@@ -157,7 +157,10 @@ enum sonde_status zts_grown_write(struct zts_grown *file, const char *name,
 /* Makes the file whose first entry has this id. */
 enum sonde_status zts_wal_out_begin(struct zts_writer *writer, struct zts_wal_out *wal,
 				    uint32_t first_id, struct sonde_error *err);
-/* What `pending` got from `start` on is one entry (with this id): begins a new file where it does not fit. */
+/*
+ * What `pending` got from `start` on is one entry (with this id): begins a new file where it does
+ * not fit.
+ */
 enum sonde_status zts_wal_out_entry(struct zts_writer *writer, struct zts_wal_out *wal,
 				    size_t start, uint32_t id, struct sonde_error *err);
 #define ZTS_WAL_NAME_SIZE 32

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a part comes to the disk: texts, data and postings first, then the slots that refer to them, then the
- * header of qmeta.idx that makes the slots count. Who is killed between leaves nothing half published.
+ * How a part comes to the disk: texts, data and postings first, then the slots that refer to them,
+ * then the header of qmeta.idx that makes the slots count. Who is killed between leaves nothing
+ * half published.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -64,7 +65,9 @@ enum sonde_status zts_writer_flush(struct zts_writer *writer, struct sonde_error
 
 #define SYNC_FILES 4
 
-/* What one sync brings to the disk. Descriptors in `files` are the writer's, retired ones its own. */
+/*
+ * What one sync brings to the disk. Descriptors in `files` are the writer's, retired ones its own.
+ */
 struct zts_writer_sync {
 	int files[SYNC_FILES];
 	unsigned int file_count;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How fast traces come into a store: COUNT traces like those of a web service (about 16 calls, attributes,
- * SQL texts, some exceptions) are put into a new part FOLDER through the writer, every text looked up
- * anew each time. Prints one line of JSON; seconds are of processor time.
+ * How fast traces come into a store: COUNT traces like those of a web service (about 16 calls,
+ * attributes, SQL texts, some exceptions) are put into a new part FOLDER through the writer, every
+ * text looked up anew each time. Prints one line of JSON; seconds are of processor time.
  */
 #include <inttypes.h>
 #include <stdio.h>

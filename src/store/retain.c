@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What happens to parts when they are finished: packed, and removed when they are too many, too large
- * or too old. In the background when a part is finished, or when asked for.
+ * What happens to parts when they are finished: packed, and removed when they are too many, too
+ * large or too old. In the background when a part is finished, or when asked for.
  */
 #include <errno.h>
 #include <stdio.h>

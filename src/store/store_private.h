@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The store as its own files see it: who holds the writer, which traces are on the disk, and what the
- * background does. Locks are taken in this order: maintenance, ingest, commit.
+ * The store as its own files see it: who holds the writer, which traces are on the disk, and what
+ * the background does. Locks are taken in this order: maintenance, ingest, commit.
  */
 #ifndef SONDE_STORE_PRIVATE_H
 #define SONDE_STORE_PRIVATE_H
 
 #include <pthread.h>
+#include <time.h>
 
 #include "base/vec.h"
 #include "store/store.h"
@@ -28,10 +29,10 @@ struct sonde_store {
 
 	/* Held from begin to end: the writer is one thread's at a time. */
 	pthread_mutex_t ingest;
-	struct zts_writer *writer;	/* NULL: the next begin opens or makes one */
-	bool may_go_on;			/* with the current part, where there is no writer */
-	uint32_t highest;		/* number of the newest part; SONDE_NONE */
-	uint64_t part_began_s;		/* by the clock that only goes forward */
+	struct zts_writer *writer; /* NULL: the next begin opens or makes one */
+	bool may_go_on;		   /* with the current part, where there is no writer */
+	uint32_t highest;	   /* number of the newest part; SONDE_NONE */
+	time_t part_began;
 	struct zts_writer_size counted; /* of the writer: what is in `counters` already */
 	struct zts_writer_names *names; /* for the next part */
 
@@ -69,7 +70,10 @@ enum sonde_status sonde_store_parts(const char *base, struct sonde_part_numbers 
 char *sonde_store_part_path(const char *base, uint32_t number);
 /* What an interrupted making or removing of a part left goes. */
 void sonde_store_clean(const char *base);
-/* With `ingest` held: opens the current part where that may be; without a writer a new one is needed. */
+/*
+ * With `ingest` held: opens the current part where that may be; without a writer a new one is
+ * needed.
+ */
 enum sonde_status sonde_store_go_on(struct sonde_store *store,
 				    struct sonde_diagnostics *diagnostics, struct sonde_error *err);
 /* With `ingest` held: a writer of the current part, gone on with or made. */
@@ -83,8 +87,8 @@ void sonde_store_count(struct sonde_store *store);
 /* The writer's unsynced traces are lost: their tickets fail. The writer is freed. */
 void sonde_store_lose_writer(struct sonde_store *store, const struct sonde_error *err);
 /*
- * Frees the writer where a sync of it has failed. With `wait`, none that another thread began uses it any
- * more: before it is synced or freed.
+ * Frees the writer where a sync of it has failed. With `wait`, none that another thread began uses
+ * it any more: before it is synced or freed.
  */
 void sonde_store_settle(struct sonde_store *store, bool wait);
 

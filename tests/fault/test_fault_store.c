@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writing to a trace store with each allocation and each call to the system failing in turn: what was
- * acknowledged is there afterwards, a part is whole at any moment, and the next run goes on.
+ * Writing to a trace store with each allocation and each call to the system failing in turn: what
+ * was acknowledged is there afterwards, a part is whole at any moment, and the next run goes on.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -14,8 +14,8 @@ enum sonde_status store_put(struct sonde_store *store, uint64_t number,
 const char *store_compare(const char *base, uint64_t count, const struct script_options *options);
 
 /*
- * Marks which of `count` traces are there, in part `first_part` and later ones; those from `compared` on are
- * compared too. NULL, or what is wrong: a trace twice, or one that differs.
+ * Marks which of `count` traces are there, in part `first_part` and later ones; those from
+ * `compared` on are compared too. NULL, or what is wrong: a trace twice, or one that differs.
  */
 const char *store_find(const char *base, uint32_t first_part, uint8_t *found, uint64_t count,
 		       uint64_t compared, const struct script_options *options);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A store whose writer is killed at random moments: what was acknowledged is there afterwards, whole, and
- * the next writer goes on.
+ * A store whose writer is killed at random moments: what was acknowledged is there afterwards,
+ * whole, and the next writer goes on.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -130,7 +130,10 @@ static void test_kill(void **state)
 			if (acknowledged[i] && !found[i])
 				fail_msg("round %u: trace %llu was acknowledged and is gone", round,
 					 (unsigned long long)i);
-		/* Some may be there that were not acknowledged yet: their numbers are not given again. */
+		/*
+		 * Some may be there that were not acknowledged yet: their numbers are not given
+		 * again.
+		 */
 		next = end + 2 * THREADS;
 		total = end;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Traces by number: the same number always gives the same calls, attributes and exceptions. They are put
- * into a writer, or compared with what a reader of a part finds.
+ * Traces by number: the same number always gives the same calls, attributes and exceptions. They
+ * are put into a writer, or compared with what a reader of a part finds.
  */
 #ifndef SONDE_TESTS_ZTS_SCRIPT_H
 #define SONDE_TESTS_ZTS_SCRIPT_H
@@ -32,7 +32,10 @@ bool script_number(const uint64_t uuid[2], uint64_t *number);
 const char *script_compare(struct zts_part *part, uint32_t slot,
 			   const struct script_options *options);
 
-/* The slots and postings of a part are those that are made anew from its data; NULL, or what differs. */
+/*
+ * The slots and postings of a part are those that are made anew from its data; NULL, or what
+ * differs.
+ */
 const char *script_compare_metadata(struct zts_part *part);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records as CBOR, straight into the content of the chunk, in the order in which existing stores have
- * their items. What the metadata needs of them is told to zts_index on the way.
+ * Records as CBOR, straight into the content of the chunk, in the order in which existing stores
+ * have their items. What the metadata needs of them is told to zts_index on the way.
  */
 #include "base/cbor.h"
 #include "formats/zts/zts_writer_parts.h"
@@ -89,8 +89,8 @@ static uint64_t to_ns(const struct zts_writer *writer, const struct zts_open_tra
 }
 
 /*
- * Ticks and the rest of a time in ns, counted from where the outer trace began, also inside an inner
- * one. A time before that wraps around, and comes back right.
+ * Ticks and the rest of a time in ns, counted from where the outer trace began, also inside an
+ * inner one. A time before that wraps around, and comes back right.
  */
 static uint64_t to_ticks(const struct zts_writer *writer, uint64_t ns, uint64_t *residue)
 {
@@ -138,7 +138,9 @@ static void add_slot(struct zts_writer *writer, const struct zts_slot *slot,
 			      &writer->trace_meta_id);
 }
 
-/* What is known at the end of a chunked trace: slots of its chunks and of traces within it say it. */
+/*
+ * What is known at the end of a chunked trace: slots of its chunks and of traces within it say it.
+ */
 static void mark_chunked(struct zts_writer *writer, uint64_t start_ns, uint64_t duration_ns)
 {
 	for (size_t i = 0; i < writer->trace_slots.count; i++) {
@@ -232,7 +234,10 @@ static struct zts_open_trace *open_trace(struct zts_writer *writer,
 		return trace;
 	}
 	if (!trace->uuid[0] && !trace->uuid[1]) {
-		/* Unlike any other of the store: the outer one's and how many traces and slots came before. */
+		/*
+		 * Unlike any other of the store: the outer one's and how many traces and slots came
+		 * before.
+		 */
 		uint64_t number = (uint64_t)(writer->slot_count + writer->trace_slots.count + 1)
 				  << 24;
 

@@ -493,7 +493,9 @@ bool zts_interner_load(struct zts_interner *interner, const char *text, size_t s
 	return id && enter(interner, id, interner->texts.items[id].bytes, size);
 }
 
-/* Names are marked at most so many: hostile senders do not make every new part begin with theirs. */
+/*
+ * Names are marked at most so many: hostile senders do not make every new part begin with theirs.
+ */
 #define MOST_NAMES 4096
 
 struct zts_writer_names {

@@ -2,7 +2,8 @@
 /*
  * The text index of a trace store: packing, unpacking and searching made-up texts and postings.
  *	sonde-bench-zts-text [TRACES]
- * Prints the CPU time of each step. Texts: one for every 4 traces; postings: 40 deep and 6 shallow a trace.
+ * Prints the CPU time of each step. Texts: one for every 4 traces; postings: 40 deep and 6 shallow
+ * ones a trace.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -117,7 +118,7 @@ static int compare_ids(const void *a, const void *b)
 static void put_line(struct sonde_buffer *text, int mark, uint32_t slot, uint32_t count,
 		     uint32_t texts)
 {
-	uint32_t ids[64];
+	uint32_t ids[64] = { 0 };
 
 	sonde_buffer_clear(text);
 	sonde_buffer_put_char(text, (char)mark);

@@ -28,11 +28,16 @@ enum sonde_status sonde_mapped_file_of(struct sonde_mapped_file *file, int fd, c
 				       struct sonde_error *err);
 void sonde_mapped_file_release(struct sonde_mapped_file *file);
 
-/* A file that another program appends to: mapped with room for `room` bytes, so that what comes later is
- * seen without mapping it anew. */
+/*
+ * A file that another program appends to: mapped with room for `room` bytes, so that what comes
+ * later is seen without mapping it anew.
+ */
 enum sonde_status sonde_mapped_file_open_growing(struct sonde_mapped_file *file, const char *path,
 						 size_t room, struct sonde_error *err);
-/* Takes what was appended. False where it must be opened anew: it is another file, or there is no more room. */
+/*
+ * Takes what was appended. False where it must be opened anew: it is another file, or there is no
+ * more room.
+ */
 bool sonde_mapped_file_grow(struct sonde_mapped_file *file, const char *path);
 
 /*

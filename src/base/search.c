@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Looks for bytes within bytes, 16 places at a time: where the first, the middle and the last byte of
- * the pattern are right, the rest is compared. Where that is in vain too often, memmem() goes on.
+ * Looks for bytes within bytes, 16 places at a time: where the first, the middle and the last byte
+ * of the pattern are right, the rest is compared. Where that is in vain too often, memmem() goes
+ * on.
  */
 #include <stdint.h>
 #include <string.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looks for bytes within bytes: memmem() for large inputs and short patterns, several times as fast. */
+/*
+ * Looks for bytes within bytes: memmem() for large inputs and short patterns, several times as
+ * fast.
+ */
 #ifndef SONDE_BASE_SEARCH_H
 #define SONDE_BASE_SEARCH_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzz target over an FMI: whatever is in it, every operation ends within bounds. The checksum of its
- * header is made right first, so that the rest is reached.
+ * Fuzz target over an FMI: whatever is in it, every operation ends within bounds. The checksum of
+ * its header is made right first, so that the rest is reached.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzz target over a WAL: the entries found one by one are those of the text index; texts are searched,
- * followed and shown; what is packed of it comes back.
+ * Fuzz target over a WAL: the entries found one by one are those of the text index; texts are
+ * searched, followed and shown; what is packed of it comes back.
  */
 #include <string.h>
 

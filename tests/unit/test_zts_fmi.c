@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packed indexes: what was packed comes back whole, text by text, and is found; and damaged ones are
- * refused or leave the rest readable. With $SONDE_CORPUS also those of another program.
+ * Packed indexes: what was packed comes back whole, text by text, and is found; and damaged ones
+ * are refused or leave the rest readable. With $SONDE_CORPUS also those of another program.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -343,7 +343,9 @@ static void test_rest_of_damage(void **state)
 	sonde_buffer_release(&text);
 }
 
-/* An index of another program: it unpacks, and packs again with the same blocks and no more bytes. */
+/*
+ * An index of another program: it unpacks, and packs again with the same blocks and no more bytes.
+ */
 static void check_foreign(const char *corpus, const char *name, uint32_t words)
 {
 	struct sonde_buffer wal = { 0 }, packed = { 0 };

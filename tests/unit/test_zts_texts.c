@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The text index over WALs, FMIs and both: every search is compared with a naive one over all texts.
- * With $SONDE_CORPUS the names are those that another program shows.
+ * The text index over WALs, FMIs and both: every search is compared with a naive one over all
+ * texts. With $SONDE_CORPUS the names are those that another program shows.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Searches in an FMI. Suffixes of the text are known by their position in sorted order; from one the
- * character before it and the suffix with that in front are a step away, so that texts are read, and
- * patterns extended, from their end to their start.
+ * Searches in an FMI. Suffixes of the text are known by their position in sorted order; from one
+ * the character before it and the suffix with that in front are a step away, so that texts are
+ * read, and patterns extended, from their end to their start.
  */
 #include "base/bytes.h"
 #include "formats/zts/zts_fmi_private.h"
@@ -64,7 +64,9 @@ static uint32_t count_character(const uint8_t *bytes, uint32_t size, uint8_t cha
 	return count;
 }
 
-/* How often a character is before a block, and in it; looked for in earlier blocks where need be. */
+/*
+ * How often a character is before a block, and in it; looked for in earlier blocks where need be.
+ */
 static uint32_t rank_before(const struct zts_fmi *fmi, const struct fmi_block *block,
 			    uint8_t character)
 {
@@ -178,21 +180,29 @@ static void reverse(struct sonde_buffer *out, size_t start)
 	}
 }
 
+/*
+ * Hostile ranks may send a walk in circles: after so many of the whole text's length in vain no more
+ * texts are read.
+ */
+#define VAIN_TEXTS 16
+
 enum sonde_status zts_fmi_text(const struct zts_fmi *fmi, uint32_t id, struct sonde_buffer *out,
 			       struct sonde_error *err)
 {
 	uint8_t pattern[ZTS_ID_DIGITS + 2] = { ZTS_WAL_ID_MARK }, character;
 	size_t digits = zts_id_put(id, pattern + 1), start = out->size;
 	struct fmi_range range;
-	uint32_t position;
+	uint32_t position, steps;
 
 	pattern[1 + digits] = ZTS_WAL_END_MARK;
+	if (fmi->vain_steps / VAIN_TEXTS > fmi->text_size)
+		return fmi_damaged(fmi, err);
 	if (!fmi_find_range(fmi, pattern, digits + 2, &range))
 		return fmi_damaged(fmi, err);
 	if (range.low == range.high)
 		return SONDE_END;
 	position = range.low;
-	for (uint32_t steps = 0; steps < fmi->text_size; steps++) {
+	for (steps = 0; steps < fmi->text_size; steps++) {
 		position = fmi_step(fmi, position, &character);
 		if (position == FMI_DAMAGED || character == 0 || character == ZTS_WAL_ID_MARK ||
 		    character == ZTS_WAL_END_MARK)
@@ -204,6 +214,9 @@ enum sonde_status zts_fmi_text(const struct zts_fmi *fmi, uint32_t id, struct so
 		sonde_buffer_put_char(out, (char)character);
 	}
 	out->size = start;
+	/* A count that readers share, in what is constant otherwise. */
+	atomic_fetch_add_explicit(&((struct zts_fmi *)fmi)->vain_steps, steps,
+				  memory_order_relaxed);
 	return fmi_damaged(fmi, err);
 }
 
@@ -267,7 +280,9 @@ enum sonde_status zts_fmi_find_within(const struct zts_fmi *fmi, const uint8_t *
 	for (uint32_t position = range.low; position < range.high; position++) {
 		enum sonde_status status;
 
-		/* The text's first byte, where the pattern begins with it or with the mark before. */
+		/*
+		 * The text's first byte, where the pattern begins with it or with the mark before.
+		 */
 		search.first = search.in_id ? (size > 1 ? pattern[1] : 0) : 0;
 		status = find_id(&search, position);
 		if (status == SONDE_LIMIT)

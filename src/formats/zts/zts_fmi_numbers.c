@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The numbers before a pattern, for many occurrences at once: all of them take one step after another
- * together. They are in the order of positions, and after a step they are again when sorted by character, so
- * that each block is looked at once for each step.
+ * The numbers before a pattern, for many occurrences at once: all of them take one step after
+ * another together. They are in the order of positions, and after a step they are again when
+ * sorted by character, so that each block is looked at once for each step.
  */
 #include <stdlib.h>
 
@@ -55,7 +55,10 @@ static void step_densely(struct race *race, const struct fmi_block *block, const
 	}
 }
 
-/* The runners from `first` on that are in the same block; damaged ranks may have put them out of order. */
+/*
+ * The runners from `first` on that are in the same block; damaged ranks may have put them out of
+ * order.
+ */
 static uint32_t end_of_block(const struct race *race, uint32_t first, uint32_t block_end)
 {
 	const struct runner *runners = race->runners;

@@ -51,13 +51,16 @@ static bool put_steps(const struct zts_fmi *fmi, uint8_t *steps)
 			sonde_store_u64le(steps, next[character]++ | (uint64_t)character << 32);
 		}
 	}
-	/* Every character as often as the header says: then steps are a permutation, and no walk is endless. */
+	/*
+	 * Every character as often as the header says: then steps are a permutation, and no walk
+	 * is endless.
+	 */
 	return !memcmp(next, fmi->before + 1, sizeof(next));
 }
 
 /*
- * Entries are read from their end: each walk begins at an end mark and goes to the one before it. Many
- * at once, so that the waiting for memory overlaps.
+ * Entries are read from their end: each walk begins at an end mark and goes to the one before it.
+ * Many at once, so that the waiting for memory overlaps.
  */
 #define WALK_COUNT 16
 
@@ -134,7 +137,9 @@ static void walk_all(struct unpacking *unpacking)
 			end_walk(unpacking, walk);
 			if (begin_walk(unpacking, walk))
 				continue;
-			/* No more to begin: the last one takes its place, and its turn next time. */
+			/*
+			 * No more to begin: the last one takes its place, and its turn next time.
+			 */
 			struct walk ended = *walk;
 
 			*walk = unpacking->walks[--count];
@@ -151,11 +156,11 @@ static void put_entries(const struct unpacking *unpacking, struct sonde_buffer *
 	sonde_buffer_put(wal, ZTS_WAL_MAGIC, 4);
 	for (uint32_t i = 0; i < fmi->words; i++) {
 		size_t place = unpacking->places[i];
-		const char *entry = unpacking->entries.data + place - 1;
-		const char *end;
+		const char *entry, *end;
 
 		if (!place)
 			continue;
+		entry = unpacking->entries.data + (place - 1);
 		end = memchr(entry, ZTS_WAL_END_MARK, unpacking->entries.size - (place - 1));
 		sonde_buffer_put(wal, entry, (size_t)(end - entry) + 1);
 	}
@@ -177,11 +182,13 @@ enum sonde_status zts_fmi_unpack(const struct zts_fmi *fmi, struct sonde_buffer 
 	} else {
 		unpacking.next_end = fmi->before[ZTS_WAL_END_MARK];
 		walk_all(&unpacking);
-		if (unpacking.damaged)
+		if (unpacking.entries.failed)
+			status = sonde_fail_nomem(err);
+		else if (unpacking.damaged)
 			status = fmi_damaged(fmi, err);
 		else
 			put_entries(&unpacking, wal);
-		if (unpacking.entries.failed || wal->failed)
+		if (status == SONDE_OK && wal->failed)
 			status = sonde_fail_nomem(err);
 	}
 	for (size_t i = 0; i < WALK_COUNT; i++)
@@ -195,7 +202,10 @@ enum sonde_status zts_fmi_unpack(const struct zts_fmi *fmi, struct sonde_buffer 
 static bool block_crc_fits(const struct zts_fmi *fmi, const struct fmi_block *block,
 			   const uint8_t *bytes)
 {
-	/* Existing programs sum up what is stored; the characters, should they differ, are fine too. */
+	/*
+	 * Existing programs sum up what is stored; the characters, should they differ, are fine
+	 * too.
+	 */
 	return sonde_crc32(0, fmi_block_stored(fmi, block), fmi_block_stored_size(block)) ==
 		       block->value ||
 	       sonde_crc32(0, bytes, fmi_block_size(block)) == block->value;

@@ -114,8 +114,8 @@ static enum sonde_status gather(struct packing *packing, const struct zts_wal_by
 }
 
 /*
- * libdivsufsort leaves out the character before the whole text, which is its last one, and puts it in
- * front; here it is where it belongs.
+ * libdivsufsort leaves out the character before the whole text, which is its last one, and puts it
+ * in front; here it is where it belongs.
  */
 static enum sonde_status transform(struct packing *packing, struct sonde_error *err)
 {

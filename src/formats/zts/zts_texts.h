@@ -49,7 +49,10 @@ struct zts_typed_text {
 	size_t list_size;
 };
 
-/* SONDE_CORRUPT where a marker begins it and the rest does not fit. */
+/*
+ * SONDE_CORRUPT where a marker begins it and the rest does not fit; `typed` is all of it as a STRING
+ * then, which it may well be (a line that begins with a tab).
+ */
 enum sonde_status zts_text_parse(const char *text, size_t size, struct zts_typed_text *typed,
 				 struct sonde_error *err);
 enum sonde_status zts_texts_typed(struct zts_texts *texts, uint32_t id,

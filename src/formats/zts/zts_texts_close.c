@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which composed texts hold an id: methods of a class, stacks of a frame, and so on. What they hold is
- * listed once for each file; in FMIs that are not unpacked a few ids are searched for instead.
+ * Which composed texts hold an id: methods of a class, stacks of a frame, and so on. What they
+ * hold is listed once for each file; in FMIs that are not unpacked a few ids are searched for
+ * instead.
  */
 #include "formats/zts/zts_texts_private.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ids of texts: in WALs by looking for the bytes and seeing which entry they are in, in FMIs by their
- * index, or like WALs where so much is found that unpacking them is faster.
+ * Ids of texts: in WALs by looking for the bytes and seeing which entry they are in, in FMIs by
+ * their index, or like WALs where so much is found that unpacking them is faster.
  */
 #include "base/search.h"
 #include "formats/zts/zts_texts_private.h"
@@ -77,7 +77,9 @@ enum sonde_status texts_each_hit(struct zts_texts *texts, const struct texts_sou
 			mark--;
 		if (*mark != ZTS_WAL_TEXT_MARK ||
 		    !entry_at_mark(source, (size_t)(mark - bytes), &entry)) {
-			/* In the digits of an id, or in what is damaged: on behind the next mark. */
+			/*
+			 * In the digits of an id, or in what is damaged: on behind the next mark.
+			 */
 			place++;
 			while (place < end && place[-1] > ZTS_WAL_END_MARK)
 				place++;
@@ -140,7 +142,10 @@ static bool is_certain(const struct fmi_hits *hits, uint8_t first)
 		return false;
 	if (first < ZTS_TEXT_KEYWORD || first > ZTS_TEXT_AGENT)
 		return true;
-	/* Of a kind that is wanted, or, where it only looks like it, a string, which is wanted too. */
+	/*
+	 * Of a kind that is wanted, or, where it only looks like it, a string, which is wanted
+	 * too.
+	 */
 	if (first <= ZTS_TEXT_SIGNATURE)
 		return hits->query->kinds >> first & 1;
 	return hits->no_digits && first > ZTS_TEXT_KEY_LITERAL && first < ZTS_TEXT_AGENT;

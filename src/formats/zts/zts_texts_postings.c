@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Postings of the metadata index: which slots have which ids. A few ids are searched for; many are met by
- * going over all lines once.
+ * Postings of the metadata index: which slots have which ids. A few ids are searched for; many are
+ * met by going over all lines once.
  */
 #include "base/search.h"
 #include "formats/zts/zts_texts_private.h"
@@ -121,8 +121,8 @@ static enum sonde_status search_indexed(const struct texts_source *source,
 					const struct posting_search *search, size_t id_count,
 					struct sonde_error *err)
 {
-	uint32_t most = search->slots->size < UINT32_MAX ? (uint32_t)search->slots->size :
-							   UINT32_MAX;
+	/* A slot has entries of its own, so it is below their number. */
+	uint32_t most = source->end_id;
 	uint8_t pattern[ZTS_ID_DIGITS + 2];
 
 	if (id_count > SEARCHED_MAX && id_count > zts_fmi_text_size(source->fmi) / BYTES_PER_SEARCH)

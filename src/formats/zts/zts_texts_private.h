@@ -57,19 +57,25 @@ static inline bool texts_has_entries(const struct texts_source *source)
 	return source->bytes != NULL;
 }
 
-/* Takes the entries from `parsed` on. Faults go to `diagnostics` (may be NULL). False: no memory. */
+/*
+ * Takes the entries from `parsed` on. Faults go to `diagnostics` (may be NULL). False: no memory.
+ */
 bool texts_index_entries(struct texts_source *source, struct sonde_diagnostics *diagnostics);
 
-/* Unpacks an FMI as a whole; nothing where that was done, or where it is a WAL. SONDE_CORRUPT where it is damaged:
- * single texts may still be had. */
+/*
+ * Unpacks an FMI as a whole; nothing where that was done, or where it is a WAL. SONDE_CORRUPT
+ * where it is damaged: single texts may still be had.
+ */
 enum sonde_status texts_unpack(struct texts_source *source, struct sonde_error *err);
 
 /* The text of an entry, unescaped: where it lies, or in `scratch`. False: no memory. */
 bool texts_plain(const struct zts_wal_entry *entry, struct sonde_buffer *scratch, const char **text,
 		 size_t *size);
 
-/* Entries of a source that has them in which a pattern is (escaped as texts are; it may begin with the mark before a
- * text), each once, with their text unescaped. False from `hit` ends it. */
+/*
+ * Entries of a source that has them in which a pattern is (escaped as texts are; it may begin with
+ * the mark before a text), each once, with their text unescaped. False from `hit` ends it.
+ */
 enum sonde_status texts_each_hit(struct zts_texts *texts, const struct texts_source *source,
 				 const uint8_t *pattern, size_t size,
 				 bool (*hit)(void *context, const struct zts_wal_entry *entry,

@@ -38,8 +38,8 @@ static bool take_entry(struct texts_source *source, const struct zts_wal_entry *
 }
 
 /*
- * What stands in the way of the next entry. True: an entry behind it was found. An entry cut short at the end
- * is what a writer is writing just now, or was when it died.
+ * What stands in the way of the next entry. True: an entry behind it was found. An entry cut short
+ * at the end is what a writer is writing just now, or was when it died.
  */
 static bool pass_fault(struct texts_source *source, enum sonde_status fault,
 		       struct zts_wal_entry *entry, struct sonde_diagnostics *diagnostics)

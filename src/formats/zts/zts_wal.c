@@ -41,8 +41,9 @@ bool zts_id_parse(const uint8_t *digits, size_t count, uint32_t *id)
 #define EACH_BYTE (~0ull / 255)
 
 /*
- * The first mark (a byte below 4) from `offset` on, `size` where there is none. Eight bytes at a time: a
- * byte below 4 borrows from its highest bit; the lowest byte that does so is the first mark.
+ * The first mark (a byte below 4) from `offset` on, `size` where there is none. Eight bytes at a
+ * time: a byte below 4 borrows from its highest bit; the lowest byte that does so is the first
+ * mark.
  */
 static size_t next_mark(const uint8_t *bytes, size_t size, size_t offset)
 {
@@ -69,11 +70,44 @@ static size_t count_digits(const uint8_t *bytes, size_t size, size_t offset)
 	return count;
 }
 
-/* The entry, or why there is none; *fault is where. No message: most callers have no use for it. */
-static enum sonde_status parse(const uint8_t *bytes, size_t size, size_t offset,
-			       struct zts_wal_entry *entry, size_t *fault)
+/* A whole entry; false for anything else. Every search begins with many of these. */
+static bool take_whole(const uint8_t *bytes, size_t size, size_t offset,
+		       struct zts_wal_entry *entry)
 {
-	size_t digits, text, mark, end;
+	size_t digits = 0, mark;
+	uint64_t id = 0;
+
+	while (digits <= ZTS_ID_DIGITS && offset + digits < size) {
+		unsigned int digit = bytes[offset + digits] - (unsigned int)ZTS_ID_DIGIT;
+
+		if (digit >= DIGIT_COUNT)
+			break;
+		id = id << DIGIT_BITS | digit;
+		digits++;
+	}
+	if (!digits || digits > ZTS_ID_DIGITS || id > UINT32_MAX || offset + digits == size ||
+	    bytes[offset + digits] != ZTS_WAL_TEXT_MARK)
+		return false;
+	mark = next_mark(bytes, size, offset + digits + 1);
+	if (size - mark < digits + 2 || bytes[mark] != ZTS_WAL_ID_MARK ||
+	    bytes[mark + 1 + digits] != ZTS_WAL_END_MARK)
+		return false;
+	for (size_t i = 0; i < digits; i++)
+		if (bytes[offset + i] != bytes[mark + 1 + i])
+			return false;
+	*entry = (struct zts_wal_entry){ .id = (uint32_t)id,
+					 .offset = offset,
+					 .text = bytes + offset + digits + 1,
+					 .size = mark - (offset + digits + 1),
+					 .next = mark + digits + 2 };
+	return true;
+}
+
+/* Why there is no whole entry, and where. */
+static enum sonde_status find_fault(const uint8_t *bytes, size_t size, size_t offset, size_t *fault)
+{
+	size_t digits, text, mark;
+	uint32_t id;
 
 	*fault = offset;
 	if (offset >= size || !bytes[offset])
@@ -82,24 +116,25 @@ static enum sonde_status parse(const uint8_t *bytes, size_t size, size_t offset,
 	text = *fault = offset + digits;
 	if (text == size || !bytes[text])
 		return SONDE_TRUNCATED;
-	if (bytes[text++] != ZTS_WAL_TEXT_MARK || !zts_id_parse(bytes + offset, digits, &entry->id))
+	if (bytes[text++] != ZTS_WAL_TEXT_MARK || !zts_id_parse(bytes + offset, digits, &id))
 		return SONDE_CORRUPT;
 	mark = *fault = next_mark(bytes, size, text);
 	if (mark == size || !bytes[mark])
 		return SONDE_TRUNCATED;
 	if (bytes[mark] != ZTS_WAL_ID_MARK)
 		return SONDE_CORRUPT;
-	end = *fault = mark + 1 + count_digits(bytes, size, mark + 1);
-	if (end == size || !bytes[end])
+	*fault = mark + 1 + count_digits(bytes, size, mark + 1);
+	if (*fault == size || !bytes[*fault])
 		return SONDE_TRUNCATED;
-	if (bytes[end] != ZTS_WAL_END_MARK || end - mark - 1 != digits ||
-	    memcmp(bytes + offset, bytes + mark + 1, digits) != 0)
-		return SONDE_CORRUPT;
-	entry->offset = offset;
-	entry->text = bytes + text;
-	entry->size = mark - text;
-	entry->next = end + 1;
-	return SONDE_OK;
+	return SONDE_CORRUPT;
+}
+
+/* The entry, or why there is none. No message: most callers have no use for it. */
+static enum sonde_status parse(const uint8_t *bytes, size_t size, size_t offset,
+			       struct zts_wal_entry *entry, size_t *fault)
+{
+	return take_whole(bytes, size, offset, entry) ? SONDE_OK :
+							find_fault(bytes, size, offset, fault);
 }
 
 enum sonde_status zts_wal_at(const uint8_t *bytes, size_t size, size_t offset,
@@ -124,14 +159,14 @@ enum sonde_status zts_wal_at(const uint8_t *bytes, size_t size, size_t offset,
 enum sonde_status zts_wal_resync(const uint8_t *bytes, size_t size, size_t offset,
 				 struct zts_wal_entry *entry)
 {
-	size_t mark = offset, fault;
+	size_t mark = offset;
 
 	/* Digits before the mark that begins a text: as many as are behind it again. */
 	for (; (mark = next_mark(bytes, size, mark)) < size; mark++) {
 		size_t most = mark - offset < ZTS_ID_DIGITS ? mark - offset : ZTS_ID_DIGITS;
 
 		for (size_t digits = most; bytes[mark] == ZTS_WAL_TEXT_MARK && digits; digits--)
-			if (parse(bytes, size, mark - digits, entry, &fault) == SONDE_OK)
+			if (take_whole(bytes, size, mark - digits, entry))
 				return SONDE_OK;
 	}
 	return SONDE_END;

@@ -26,13 +26,16 @@ struct zts_wal_entry {
 };
 
 /*
- * The entry at `offset` (4 is the first). SONDE_END where zeros or the end follow; SONDE_TRUNCATED for
- * an entry cut short; SONDE_CORRUPT for one whose ids differ or that is none.
+ * The entry at `offset` (4 is the first). SONDE_END where zeros or the end follow; SONDE_TRUNCATED
+ * for an entry cut short; SONDE_CORRUPT for one whose ids differ or that is none.
  */
 enum sonde_status zts_wal_at(const uint8_t *bytes, size_t size, size_t offset,
 			     struct zts_wal_entry *entry, struct sonde_error *err);
 
-/* The next place behind `offset` where a whole entry is: after damage. SONDE_END where there is none. */
+/*
+ * The next place behind `offset` where a whole entry is: after damage. SONDE_END where there is
+ * none.
+ */
 enum sonde_status zts_wal_resync(const uint8_t *bytes, size_t size, size_t offset,
 				 struct zts_wal_entry *entry);
 

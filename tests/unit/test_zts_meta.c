@@ -260,10 +260,28 @@ static void test_what_a_writer_adds(void **state)
 	zts_slots_release(&slots);
 }
 
+/* Existing programs make the file with an end of 0, before the first slot. */
+static void test_a_new_file(void **state)
+{
+	uint8_t bytes[64 + 4 * 96];
+	struct zts_slots slots = { 0 };
+
+	(void)state;
+	make_qmeta(bytes, 4, 0);
+	assert_int_equal(parse(&slots, bytes, sizeof(bytes)), SONDE_OK);
+	assert_int_equal(slots.list.count, 0);
+	assert_int_equal(slots.used, 0);
+	make_qmeta(bytes, 4, sizeof(bytes));
+	assert_int_equal(parse(&slots, bytes, sizeof(bytes)), SONDE_OK);
+	assert_int_equal(slots.list.count, 4);
+	assert_int_equal(slots.used, sizeof(bytes));
+	zts_slots_release(&slots);
+}
+
 static void test_damaged_headers(void **state)
 {
 	uint8_t bytes[64 + 4 * 96];
-	static const uint32_t ends[] = { 0, 63, 65, 64 + 95, 64 + 3 * 96 + 1 };
+	static const uint32_t ends[] = { 1, 63, 65, 64 + 95, 64 + 3 * 96 + 1 };
 	struct zts_slots slots = { 0 };
 
 	(void)state;
@@ -392,6 +410,7 @@ int main(void)
 		cmocka_unit_test(test_generation_0),
 		cmocka_unit_test(test_generation_1_is_not_taken_for_0),
 		cmocka_unit_test(test_what_a_writer_adds),
+		cmocka_unit_test(test_a_new_file),
 		cmocka_unit_test(test_damaged_headers),
 		cmocka_unit_test(test_end_beyond_the_file),
 		cmocka_unit_test(test_properties),

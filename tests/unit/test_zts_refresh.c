@@ -74,6 +74,39 @@ static void test_refresh_of_a_rebuilt_part(void **state)
 	close_store();
 }
 
+/* A new part of existing programs has no slot yet; with data in it the slots were lost. */
+static void test_no_slot_was_written(void **state)
+{
+	uint8_t header[64];
+
+	(void)state;
+	make_part();
+	zts_put_qmeta_header(header, 0, 0, 0);
+	write_part("000001");
+	put_bytes(scratch_path("store/000001/qmeta.idx"), header, sizeof(header));
+	open_store(scratch_path("store"));
+	assert_true(has_found("zts-qmeta"));
+	assert_true(only_part()->is_rebuilt);
+	assert_int_equal(only_part()->slots.list.count, 3);
+	refresh();
+	assert_true(only_part()->is_rebuilt);
+	/* it was a writer at work: by now it has written them */
+	write_part("000001");
+	refresh();
+	assert_false(only_part()->is_rebuilt);
+	assert_int_equal(only_part()->slots.list.count, 3);
+	close_store();
+
+	make_part();
+	made.data.size = ZTS_DATA_HEADER_SIZE;
+	write_part("000001");
+	put_bytes(scratch_path("store/000001/qmeta.idx"), header, sizeof(header));
+	open_store(scratch_path("store"));
+	assert_null(sonde_diagnostics_at(found, 0));
+	assert_false(only_part()->is_rebuilt);
+	close_store();
+}
+
 static void pack_wal(const char *wal_name, const struct sonde_buffer *wal, const char *fmi_name)
 {
 	struct zts_wal_bytes bytes = { .bytes = (const uint8_t *)wal->data, .size = wal->size };
@@ -211,6 +244,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_writer_at_work),
 		cmocka_unit_test(test_refresh_of_a_rebuilt_part),
+		cmocka_unit_test(test_no_slot_was_written),
 		cmocka_unit_test(test_archived_meanwhile),
 		cmocka_unit_test(test_times_in_nanoseconds),
 		cmocka_unit_test(test_times_of_an_inner_trace),

@@ -35,6 +35,7 @@ struct zts_slot {
 struct zts_slots {
 	SONDE_VEC(struct zts_slot) list;
 	uint32_t first_tstart, last_tstop; /* of the header, as they are */
+	uint32_t used;			   /* end of the used bytes; 0: no slot was ever written */
 	unsigned int generation;	   /* 0 or 1 */
 	bool has_names; /* for zts_rebuild(): TYPE in the data is a text id (ZTS_PROPS_NAMES) */
 };

@@ -239,6 +239,10 @@ static enum sonde_status open_metadata(struct zts_part *part, const struct listi
 	if (!listing->has_qmeta && has_data)
 		zts_found(diagnostics, META_MISSING, part->path, SONDE_NO_OFFSET, "%s\tnone",
 			  ZTS_QMETA_NAME);
+	if (listing->has_qmeta && !damaged && !part->slots.used && has_data) {
+		zts_found(diagnostics, QMETA, part->path, 4, "slots of the data\tnone was written");
+		damaged = true;
+	}
 	if (!listing->has_qmeta || damaged || !slots_fit(part, diagnostics))
 		return rebuild(part, listing, diagnostics, err);
 	if (listing->has_meta_index)
@@ -342,6 +346,21 @@ static enum sonde_status refresh_files(struct zts_part *part, struct sonde_error
 	return status < 0 ? status : zts_part_link_chunks(part, err);
 }
 
+/* Whether qmeta.idx can be read by now: a writer mended it, or began to write slots. */
+static bool has_good_slots(const struct zts_part *part)
+{
+	char *path = sonde_path_join(part->path, ZTS_QMETA_NAME);
+	struct zts_slots slots = { 0 };
+	bool is_good = false;
+
+	if (path)
+		is_good = zts_slots_read(&slots, path, NULL, NULL) == SONDE_OK && slots.used &&
+			  slots.used != part->slots.used;
+	zts_slots_release(&slots);
+	free(path);
+	return is_good;
+}
+
 /* A part whose metadata was made anew: new data or new files mean that it must be made again. */
 static enum sonde_status refresh_rebuilt(struct zts_part *part, const struct listing *listing,
 					 struct sonde_error *err)
@@ -349,7 +368,7 @@ static enum sonde_status refresh_rebuilt(struct zts_part *part, const struct lis
 	size_t size = part->chunks.file.size;
 	enum sonde_status status;
 
-	if (listing->hash != part->names_hash)
+	if (listing->hash != part->names_hash || (listing->has_qmeta && has_good_slots(part)))
 		return SONDE_END;
 	status = zts_chunks_refresh(&part->chunks, err);
 	return status < 0 || part->chunks.file.size == size ? status : SONDE_END;

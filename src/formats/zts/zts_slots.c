@@ -208,10 +208,8 @@ enum sonde_status zts_slots_parse(struct zts_slots *slots, const uint8_t *bytes,
 		return damaged(diagnostics, path, size, "a header of 64 bytes", size, err);
 	if (memcmp(bytes, ZTS_QMETA_MAGIC, 4) != 0)
 		return damaged(diagnostics, path, 0, "the magic number MQI0", load_u32(bytes), err);
-	used = load_u32(bytes + 4);
-	/* existing programs begin a new store so, and set it with the first trace */
-	if (!used &&
-	    (size < ZTS_QMETA_HEADER_SIZE + 8 || !load_u32(bytes + ZTS_QMETA_HEADER_SIZE + 4)))
+	used = slots->used = load_u32(bytes + 4);
+	if (!used) /* a new file of existing programs */
 		used = ZTS_QMETA_HEADER_SIZE;
 	if (used < ZTS_QMETA_HEADER_SIZE)
 		return damaged(diagnostics, path, 4, "an end of at least 64 bytes", used, err);

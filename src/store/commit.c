@@ -131,12 +131,13 @@ enum sonde_status sonde_store_wait(struct sonde_store *store, uint64_t ticket,
 			lead(store);
 	}
 	if (is_lost(store, ticket)) {
-		status = store->failure.status < 0 ? store->failure.status : SONDE_IO;
-		if (err) {
-			*err = store->failure;
-			err->status = status;
-		}
-		sonde_error_because(err, "the traces could not be kept; send them again");
+		const struct sonde_error *failure = &store->failure;
+
+		status = failure->status < 0 ? failure->status : SONDE_IO;
+		sonde_fail(err, status, SONDE_NO_OFFSET,
+			   "the traces could not be kept, send them again: %s%s%s",
+			   failure->message, failure->cause[0] ? ": " : "", failure->cause);
+		sonde_error_set_file(err, failure->file);
 	}
 	pthread_mutex_unlock(&store->commit);
 	return status;

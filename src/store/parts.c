@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include <sonde/definitions.h>
 
 #include "base/file.h"
-#include "base/now.h"
 #include "store/store_private.h"
 
 #define MOST_PARTS 0xffffffu
@@ -49,7 +49,7 @@ enum sonde_status sonde_store_parts(const char *base, struct sonde_part_numbers 
 			status = sonde_fail_nomem(err);
 	}
 	sonde_folder_release(&folder);
-	if (numbers->list.count)
+	if (numbers->list.items)
 		qsort(numbers->list.items, numbers->list.count, sizeof(uint32_t), compare_numbers);
 	return status;
 }
@@ -97,12 +97,23 @@ static void set_current(struct sonde_store *store, uint32_t number)
 	pthread_mutex_unlock(&store->commit);
 }
 
-static void take_writer(struct sonde_store *store, struct zts_writer *writer)
+static void take_writer(struct sonde_store *store, struct zts_writer *writer, time_t began)
 {
 	store->writer = writer;
 	store->may_go_on = false;
 	store->counted = zts_writer_size(writer);
-	store->part_began_s = sonde_now_ns(CLOCK_BOOTTIME) / 1000000000;
+	store->part_began = began;
+}
+
+/* When a part was made: its properties are written then, and when it is packed. */
+static time_t time_made(const char *part)
+{
+	char *path = sonde_path_join(part, ZTS_PROPS_NAME);
+	struct stat found;
+	bool is_there = path && !stat(path, &found);
+
+	free(path);
+	return is_there ? found.st_mtime : time(NULL);
 }
 
 static enum sonde_status open_writer(struct sonde_store *store,
@@ -115,12 +126,12 @@ static enum sonde_status open_writer(struct sonde_store *store,
 	if (!path)
 		return sonde_fail_nomem(err);
 	status = zts_writer_open(path, &writer, diagnostics, err);
+	if (status >= 0) {
+		zts_writer_set_min_duration(writer, store->settings.min_duration_ns);
+		take_writer(store, writer, time_made(path));
+	}
 	free(path);
-	if (status < 0)
-		return status;
-	zts_writer_set_min_duration(writer, store->settings.min_duration_ns);
-	take_writer(store, writer);
-	return SONDE_OK;
+	return status;
 }
 
 enum sonde_status sonde_store_go_on(struct sonde_store *store,
@@ -144,7 +155,7 @@ static enum sonde_status make_part(struct sonde_store *store, struct sonde_error
 					      .min_duration_ns = store->settings.min_duration_ns };
 	uint32_t number = store->highest == SONDE_NONE ? 0 : store->highest + 1;
 	enum sonde_status status;
-	struct zts_writer *writer;
+	struct zts_writer *writer = NULL;
 	char *path, *lines;
 
 	if (number > MOST_PARTS)
@@ -164,7 +175,7 @@ static enum sonde_status make_part(struct sonde_store *store, struct sonde_error
 		return status;
 	}
 	zts_writer_put_names(writer, store->names);
-	take_writer(store, writer);
+	take_writer(store, writer, time(NULL));
 	store->highest = number;
 	pthread_mutex_lock(&store->commit);
 	store->counters.parts_begun++;

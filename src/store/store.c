@@ -15,7 +15,6 @@
 #include <sonde/definitions.h>
 
 #include "base/file.h"
-#include "base/now.h"
 #include "store/store_private.h"
 
 #define LOCK_NAME "sonde.lock"
@@ -167,7 +166,7 @@ static bool is_time_for_a_new_part(const struct sonde_store *store)
 {
 	const struct sonde_store_settings *settings = &store->settings;
 	struct zts_writer_size size = zts_writer_size(store->writer);
-	uint64_t now_s;
+	time_t now;
 
 	if (size.is_full)
 		return true;
@@ -177,8 +176,9 @@ static bool is_time_for_a_new_part(const struct sonde_store *store)
 		return true;
 	if (!settings->part_age_s)
 		return false;
-	now_s = sonde_now_ns(CLOCK_BOOTTIME) / 1000000000;
-	return now_s - store->part_began_s >= settings->part_age_s;
+	now = time(NULL);
+	return now > store->part_began &&
+	       (uint64_t)(now - store->part_began) >= settings->part_age_s;
 }
 
 static enum sonde_status prepare_writer(struct sonde_store *store, struct sonde_error *err)

@@ -44,13 +44,17 @@ enum sonde_status sonde_store_close(struct sonde_store *store, struct sonde_erro
 
 /*
  * Ingest, from any thread: begin gives the writer of the current part (a new one where it is time), which is the
- * caller's until end; ids of texts are valid until then only. A trace not ended is abandoned.
+ * caller's until end; ids of texts are valid until then only. A trace not ended is abandoned. Where
+ * zts_writer_end_trace() says SONDE_LIMIT, end, begin again (a new part) and put the same trace in anew.
  */
 enum sonde_status sonde_store_begin(struct sonde_store *store, struct zts_writer **writer,
 				    struct sonde_error *err);
 /* *ticket: what to wait for. */
 void sonde_store_end(struct sonde_store *store, uint64_t *ticket);
-/* Returns when all up to the ticket is on the disk: many waiters share one sync (group commit). */
+/*
+ * Returns when all up to the ticket is on the disk: many waiters share one sync (group commit). A failure says
+ * that it is not certain: traces may be there all the same where the disk failed at the very end.
+ */
 enum sonde_status sonde_store_wait(struct sonde_store *store, uint64_t ticket,
 				   struct sonde_error *err);
 

@@ -7,6 +7,7 @@
 #define SONDE_STORE_PRIVATE_H
 
 #include <pthread.h>
+#include <time.h>
 
 #include "base/vec.h"
 #include "store/store.h"
@@ -28,10 +29,10 @@ struct sonde_store {
 
 	/* Held from begin to end: the writer is one thread's at a time. */
 	pthread_mutex_t ingest;
-	struct zts_writer *writer;	/* NULL: the next begin opens or makes one */
-	bool may_go_on;			/* with the current part, where there is no writer */
-	uint32_t highest;		/* number of the newest part; SONDE_NONE */
-	uint64_t part_began_s;		/* by the clock that only goes forward */
+	struct zts_writer *writer; /* NULL: the next begin opens or makes one */
+	bool may_go_on;		   /* with the current part, where there is no writer */
+	uint32_t highest;	   /* number of the newest part; SONDE_NONE */
+	time_t part_began;
 	struct zts_writer_size counted; /* of the writer: what is in `counters` already */
 	struct zts_writer_names *names; /* for the next part */
 

@@ -247,7 +247,7 @@ static void test_background(void **state)
 	assert_stored(60, &large);
 }
 
-static void test_age_and_memory(void **state)
+static void test_memory(void **state)
 {
 	struct sonde_store_settings settings = small_settings();
 	struct sonde_store_counters counters;
@@ -261,6 +261,32 @@ static void test_age_and_memory(void **state)
 	assert_int_equal(counters.parts_begun, 3);
 	close_store();
 	assert_stored(3, &plain);
+}
+
+static void test_age(void **state)
+{
+	const struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
+	struct sonde_store_settings settings = small_settings();
+	struct sonde_store_counters counters;
+
+	(void)state;
+	settings.part_age_s = 100000;
+	init(&settings);
+	open_store();
+	put(0, 3, &plain);
+	close_store();
+	open_store();
+	put(3, 1, &plain);
+	sonde_store_counters(store, &counters);
+	assert_int_equal(counters.parts_begun, 0);
+	close_store();
+	assert_int_equal(utimensat(AT_FDCWD, "base/000000/store.props", old, 0), 0);
+	open_store();
+	put(4, 2, &plain);
+	sonde_store_counters(store, &counters);
+	assert_int_equal(counters.parts_begun, 1);
+	close_store();
+	assert_stored(6, &plain);
 }
 
 static void test_retention(void **state)
@@ -448,10 +474,10 @@ static void test_full_disk(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_settings),  TEST(test_one_writer),   TEST(test_threads),
-		TEST(test_rotation),  TEST(test_background),   TEST(test_age_and_memory),
-		TEST(test_retention), TEST(test_short_traces), TEST(test_full_part),
-		TEST(test_leftovers), TEST(test_full_disk),
+		TEST(test_settings),  TEST(test_one_writer), TEST(test_threads),
+		TEST(test_rotation),  TEST(test_background), TEST(test_memory),
+		TEST(test_age),	      TEST(test_retention),  TEST(test_short_traces),
+		TEST(test_full_part), TEST(test_leftovers),  TEST(test_full_disk),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

@@ -405,6 +405,38 @@ static void test_going_on(void **state)
 	close_part();
 }
 
+/* The same with many WALs, whose names do not sort as their ids do. */
+static void test_going_on_with_many(void **state)
+{
+	const struct script_options options = { .calls = 40, .large = true };
+	uint32_t texts;
+
+	(void)state;
+	create(SONDE_CODEC_LZ4, 0);
+	put(0, &options);
+	for (uint64_t i = 0; i < 8; i++) {
+		/* ids such as 0000b000 and 00001900 */
+		for (int j = 0; j < 12000; j++) {
+			char text[64];
+
+			snprintf(text, sizeof(text), "%040d.%d", j, (int)i);
+			zts_writer_text(writer, ZTS_TEXT_STRING, text, strlen(text));
+		}
+		for (uint64_t j = 1; j <= 15; j++)
+			put(i * 15 + j, &options);
+		texts = zts_writer_size(writer).texts;
+		close_writer();
+		reopen();
+		assert_int_equal(zts_writer_size(writer).texts, texts);
+	}
+	close_writer();
+	assert_true(count_files(".wal") > 4);
+	open_part();
+	assert_traces(121, &options);
+	assert_metadata();
+	close_part();
+}
+
 static void append(const char *name, const char *bytes, size_t size)
 {
 	char path[80];
@@ -556,7 +588,7 @@ int main(void)
 		TEST(test_many_wals),	 TEST(test_archive_again),
 		TEST(test_going_on),	 TEST(test_unfinished),
 		TEST(test_damaged),	 TEST(test_high_names),
-		TEST(test_flush),
+		TEST(test_flush),	 TEST(test_going_on_with_many),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

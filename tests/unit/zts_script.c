@@ -518,7 +518,7 @@ static void compare_finish(struct target *target, const struct end *end)
 	if (target->options->use_ticks ? record->stop != end->stop :
 					 start_ns + duration_ns != end->stop)
 		differ(target, "record %u ends at %llu, not at %llu", number,
-		       (unsigned long long)(start_ns + duration_ns), (unsigned long long)end->stop);
+		       (unsigned long long)start_ns + duration_ns, (unsigned long long)end->stop);
 }
 
 const char *script_compare(struct zts_part *part, uint32_t slot,

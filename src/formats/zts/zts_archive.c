@@ -159,42 +159,49 @@ static enum sonde_status finish_group(struct archive *archive, const char *prefi
 	return status;
 }
 
-/* All WALs of one index, in the order of their ids (which is that of their names). */
+/* Adds a WAL to the group, packs the group before where it would become too large. */
+static enum sonde_status add_wal(struct archive *archive, const char *prefix,
+				 const struct zts_wal_name *name, struct archived_wal *wals,
+				 size_t *count, struct sonde_error *err)
+{
+	struct archived_wal wal = { .name = name->name, .first_id = name->first_id };
+	enum sonde_status status = open_wal(archive, &wal, err);
+	size_t group_size = wal.used;
+
+	if (status < 0)
+		return status;
+	for (size_t i = 0; i < *count; i++)
+		group_size += wals[i].used;
+	if (*count && (group_size > GROUP_SIZE || wal.first_id != wals[*count - 1].end_id))
+		status = finish_group(archive, prefix, wals, count, err);
+	if (status >= 0 && wal.end_id != wal.first_id && !is_covered(archive, prefix, &wal)) {
+		wals[(*count)++] = wal;
+		return SONDE_OK;
+	}
+	sonde_mapped_file_release(&wal.file);
+	return status < 0 ? status : remove_file(archive, wal.name, err);
+}
+
+/* All WALs of one index. */
 static enum sonde_status pack_index(struct archive *archive, const char *prefix,
 				    struct sonde_error *err)
 {
-	struct archived_wal *wals = calloc(archive->names.count + 1, sizeof(*wals));
-	enum sonde_status status = SONDE_OK;
-	size_t count = 0, group_size = 0;
+	struct zts_wal_names names = { 0 };
+	enum sonde_status status = zts_wal_names_find(&names, &archive->names, prefix, err);
+	struct archived_wal *wals = calloc(names.list.count + 1, sizeof(*wals));
+	size_t count = 0;
 
-	if (!wals)
+	if (!wals) {
+		sonde_vec_release(&names.list);
 		return sonde_fail_nomem(err);
-	for (size_t i = 0; i < archive->names.count && status >= 0; i++) {
-		struct archived_wal wal = { .name = archive->names.names[i] };
-
-		if (!zts_wal_name_parse(wal.name, prefix, &wal.first_id))
-			continue;
-		status = open_wal(archive, &wal, err);
-		if (status < 0)
-			break;
-		if (count && (group_size + wal.used > GROUP_SIZE ||
-			      wal.first_id != wals[count - 1].end_id)) {
-			status = finish_group(archive, prefix, wals, &count, err);
-			group_size = 0;
-		}
-		if (status < 0 || wal.end_id == wal.first_id || is_covered(archive, prefix, &wal)) {
-			sonde_mapped_file_release(&wal.file);
-			if (status >= 0)
-				status = remove_file(archive, wal.name, err);
-			continue;
-		}
-		wals[count++] = wal;
-		group_size += wal.used;
 	}
+	for (size_t i = 0; i < names.list.count && status >= 0; i++)
+		status = add_wal(archive, prefix, &names.list.items[i], wals, &count, err);
 	if (status >= 0)
 		status = finish_group(archive, prefix, wals, &count, err);
 	release_wals(wals, count);
 	free(wals);
+	sonde_vec_release(&names.list);
 	return status;
 }
 
@@ -262,12 +269,12 @@ static bool is_marked(const char *folder)
 
 static bool has_wals(const struct archive *archive)
 {
-	uint32_t first_id;
+	for (size_t i = 0; i < archive->names.count; i++) {
+		const char *dot = strrchr(archive->names.names[i], '.');
 
-	for (size_t i = 0; i < archive->names.count; i++)
-		if (zts_wal_name_parse(archive->names.names[i], "text", &first_id) ||
-		    zts_wal_name_parse(archive->names.names[i], "meta", &first_id))
+		if (dot && !strcmp(dot, ".wal"))
 			return true;
+	}
 	return false;
 }
 

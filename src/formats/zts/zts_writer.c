@@ -23,6 +23,7 @@
 #define CHUNK_SIZE ((size_t)16 << 20)
 #define WRITE_OUT_SIZE ((size_t)1 << 20) /* so much is collected before it is written */
 #define FIRST_ID_LIMIT 65536		 /* of zts_index, which makes tables up to it at a time */
+#define INDEX_BYTES_PER_TEXT 12		 /* what zts_index marks texts with */
 #define CONTENT_KEPT ((size_t)1 << 20)	 /* memory kept from trace to trace */
 
 enum sonde_status zts_writer_fail(struct zts_writer *writer, const struct sonde_error *err)
@@ -454,25 +455,6 @@ static void count_trace(struct zts_writer *writer)
 	writer->records += writer->trace_records;
 }
 
-static enum sonde_status write_out(struct zts_writer *writer, struct sonde_error *err)
-{
-	enum sonde_status status = zts_writer_failed(writer, err);
-	struct sonde_error failure;
-
-	if (status < 0)
-		return status;
-	status = zts_grown_write(&writer->text_wal.file, "text-*.wal", &failure);
-	if (status >= 0)
-		status = zts_grown_write(&writer->data, ZTS_DATA_NAME, &failure);
-	if (status >= 0)
-		status = zts_grown_write(&writer->meta_wal.file, "meta-*.wal", &failure);
-	if (status < 0) {
-		zts_writer_fail(writer, &failure);
-		return zts_writer_failed(writer, err);
-	}
-	return SONDE_OK;
-}
-
 /* The chunk, the postings and the slots of a trace that is whole. */
 static enum sonde_status append_trace(struct zts_writer *writer, struct sonde_error *err)
 {
@@ -522,143 +504,7 @@ enum sonde_status zts_writer_end_trace(struct zts_writer *writer, struct sonde_e
 	if (writer->text_wal.file.pending.size + writer->data.pending.size +
 		    writer->meta_wal.file.pending.size >=
 	    WRITE_OUT_SIZE)
-		return write_out(writer, err);
-	return SONDE_OK;
-}
-
-/* The slots that wait, and the header that makes them count. */
-static enum sonde_status publish(int fd, const struct sonde_buffer *slots, uint64_t offset,
-				 uint32_t first_tstart, uint32_t last_tstop,
-				 struct sonde_error *err)
-{
-	uint8_t header[ZTS_QMETA_HEADER_SIZE];
-	enum sonde_status status;
-
-	status = zts_file_write_at(fd, ZTS_QMETA_NAME, slots->data, slots->size, offset, err);
-	if (status < 0)
-		return status;
-	zts_put_qmeta_header(header, (uint32_t)(offset + slots->size), first_tstart, last_tstop);
-	return zts_file_write_at(fd, ZTS_QMETA_NAME, header, sizeof(header), 0, err);
-}
-
-enum sonde_status zts_writer_flush(struct zts_writer *writer, struct sonde_error *err)
-{
-	struct zts_grown *slots = &writer->slots;
-	enum sonde_status status = write_out(writer, err);
-	struct sonde_error failure;
-
-	if (status < 0 || !slots->pending.size)
-		return status;
-	status = publish(slots->fd, &slots->pending, slots->size, writer->first_tstart,
-			 writer->last_tstop, &failure);
-	if (status < 0) {
-		zts_writer_fail(writer, &failure);
-		return zts_writer_failed(writer, err);
-	}
-	slots->size += slots->pending.size;
-	slots->is_dirty = true;
-	sonde_buffer_clear(&slots->pending);
-	return SONDE_OK;
-}
-
-#define SYNC_FILES 4
-
-/* What one sync brings to the disk. Descriptors in `files` are the writer's, retired ones its own. */
-struct zts_writer_sync {
-	int files[SYNC_FILES];
-	unsigned int file_count;
-	SONDE_VEC(int) retired;
-	int slots_fd;
-	bool slots_are_dirty;
-	struct sonde_buffer slots;
-	uint64_t slots_offset;
-	uint32_t first_tstart, last_tstop;
-};
-
-static void add_file(struct zts_writer_sync *sync, int fd, bool *is_dirty)
-{
-	if (!*is_dirty)
-		return;
-	sync->files[sync->file_count++] = fd;
-	*is_dirty = false;
-}
-
-enum sonde_status zts_writer_sync_begin(struct zts_writer *writer, struct zts_writer_sync **sync,
-					struct sonde_error *err)
-{
-	struct zts_grown *slots = &writer->slots;
-	enum sonde_status status = write_out(writer, err);
-	struct zts_writer_sync *taken;
-
-	*sync = NULL;
-	if (status < 0)
-		return status;
-	taken = calloc(1, sizeof(*taken));
-	if (!taken)
-		return sonde_fail_nomem(err);
-	add_file(taken, writer->text_wal.file.fd, &writer->text_wal.file.is_dirty);
-	add_file(taken, writer->data.fd, &writer->data.is_dirty);
-	add_file(taken, writer->meta_wal.file.fd, &writer->meta_wal.file.is_dirty);
-	add_file(taken, writer->folder_fd, &writer->folder_is_dirty);
-	taken->retired.items = writer->retired.items;
-	taken->retired.count = writer->retired.count;
-	taken->retired.capacity = writer->retired.capacity;
-	writer->retired.items = NULL;
-	writer->retired.count = writer->retired.capacity = 0;
-	taken->slots_fd = slots->fd;
-	taken->slots_are_dirty = slots->is_dirty || slots->pending.size;
-	taken->slots = slots->pending;
-	taken->slots_offset = slots->size;
-	taken->first_tstart = writer->first_tstart;
-	taken->last_tstop = writer->last_tstop;
-	slots->size += slots->pending.size;
-	slots->pending = (struct sonde_buffer){ 0 };
-	slots->is_dirty = false;
-	*sync = taken;
-	return SONDE_OK;
-}
-
-static enum sonde_status sync_files(const struct zts_writer_sync *sync, struct sonde_error *err)
-{
-	for (size_t i = 0; i < sync->retired.count; i++)
-		if (fdatasync(sync->retired.items[i]))
-			return sonde_fail_errno(err, "*.wal", "cannot be synced");
-	for (unsigned int i = 0; i < sync->file_count; i++)
-		if (fdatasync(sync->files[i]))
-			return sonde_fail_errno(err, "a part's file", "cannot be synced");
-	return SONDE_OK;
-}
-
-enum sonde_status zts_writer_sync_finish(struct zts_writer_sync *sync, struct sonde_error *err)
-{
-	enum sonde_status status = sync_files(sync, err);
-
-	if (status >= 0 && sync->slots.size)
-		status = publish(sync->slots_fd, &sync->slots, sync->slots_offset,
-				 sync->first_tstart, sync->last_tstop, err);
-	if (status >= 0 && sync->slots_are_dirty && fdatasync(sync->slots_fd))
-		status = sonde_fail_errno(err, ZTS_QMETA_NAME, "cannot be synced");
-	for (size_t i = 0; i < sync->retired.count; i++)
-		close(sync->retired.items[i]);
-	sonde_vec_release(&sync->retired);
-	sonde_buffer_release(&sync->slots);
-	free(sync);
-	return status;
-}
-
-enum sonde_status zts_writer_sync(struct zts_writer *writer, struct sonde_error *err)
-{
-	struct zts_writer_sync *sync;
-	enum sonde_status status = zts_writer_sync_begin(writer, &sync, err);
-	struct sonde_error failure;
-
-	if (status < 0)
-		return status;
-	status = zts_writer_sync_finish(sync, &failure);
-	if (status < 0) {
-		zts_writer_fail(writer, &failure);
-		return zts_writer_failed(writer, err);
-	}
+		return zts_writer_write_out(writer, err);
 	return SONDE_OK;
 }
 
@@ -669,7 +515,8 @@ struct zts_writer_size zts_writer_size(const struct zts_writer *writer)
 	struct zts_writer_size size = {
 		.data_bytes = writer->data.size + writer->data.pending.size,
 		.total_bytes = writer->text_wal.finished_bytes + writer->meta_wal.finished_bytes,
-		.memory_bytes = zts_interner_memory(&writer->texts),
+		.memory_bytes = zts_interner_memory(&writer->texts) +
+				writer->texts.texts.count * INDEX_BYTES_PER_TEXT,
 		.texts = zts_interner_end(&writer->texts) - 1,
 		.slots = writer->slot_count,
 		.first_seconds = writer->first_seconds,

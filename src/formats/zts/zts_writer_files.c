@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -104,6 +105,47 @@ enum sonde_status zts_grown_write(struct zts_grown *file, const char *name, stru
 void zts_wal_name(char name[ZTS_WAL_NAME_SIZE], const char *prefix, uint32_t first_id)
 {
 	snprintf(name, ZTS_WAL_NAME_SIZE, "%s-%08x.wal", prefix, first_id);
+}
+
+/* The id in a name of this prefix; false for other names. */
+static bool parse_name(const char *name, const char *prefix, uint32_t *first_id)
+{
+	size_t length = strlen(prefix);
+	char *end;
+
+	if (strncmp(name, prefix, length) || name[length] != '-' ||
+	    strspn(name + length + 1, "0123456789abcdef") != 8)
+		return false;
+	*first_id = (uint32_t)strtoul(name + length + 1, &end, 16);
+	return !strcmp(end, ".wal");
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	uint32_t first = ((const struct zts_wal_name *)a)->first_id;
+	uint32_t second = ((const struct zts_wal_name *)b)->first_id;
+
+	return (first > second) - (first < second);
+}
+
+enum sonde_status zts_wal_names_find(struct zts_wal_names *wals, const struct sonde_folder *folder,
+				     const char *prefix, struct sonde_error *err)
+{
+	for (size_t i = 0; i < folder->count; i++) {
+		struct zts_wal_name *wal;
+		uint32_t first_id;
+
+		if (!parse_name(folder->names[i], prefix, &first_id))
+			continue;
+		wal = sonde_vec_push(&wals->list);
+		if (!wal)
+			return sonde_fail_nomem(err);
+		*wal = (struct zts_wal_name){ .name = folder->names[i], .first_id = first_id };
+	}
+	/* Names are hexadecimal: their order in the folder is another one. */
+	if (wals->list.items)
+		qsort(wals->list.items, wals->list.count, sizeof(*wals->list.items), compare_names);
+	return SONDE_OK;
 }
 
 /* The present file gets its last bytes and waits for the next sync. */

@@ -34,18 +34,6 @@ static enum sonde_status refuse(struct sonde_error *err, const char *file, const
 	return SONDE_UNSUPPORTED;
 }
 
-bool zts_wal_name_parse(const char *name, const char *prefix, uint32_t *first_id)
-{
-	size_t length = strlen(prefix);
-	char *end;
-
-	if (strncmp(name, prefix, length) || name[length] != '-' ||
-	    strspn(name + length + 1, "0123456789abcdef") != 8)
-		return false;
-	*first_id = (uint32_t)strtoul(name + length + 1, &end, 16);
-	return !strcmp(end, ".wal");
-}
-
 static enum sonde_status examine_props(const struct opening *opening, struct sonde_error *err)
 {
 	const char *folder = opening->writer->folder;
@@ -134,6 +122,8 @@ static enum sonde_status walk_wal(struct opening *opening, const char *name,
 	bool stop = false;
 
 	*used = 0;
+	if (!file->data)
+		return SONDE_OK;
 	if (file->size < 4)
 		return only_zeros(file, 0) || !memcmp(file->data, ZTS_WAL_MAGIC, file->size) ?
 			       SONDE_OK :
@@ -171,7 +161,7 @@ static bool load_text(struct opening *opening, const struct zts_wal_entry *entry
 	const char *text = (const char *)entry->text;
 	size_t size = entry->size;
 
-	(void)stop;
+	*stop = false;
 	if (zts_wal_is_escaped(entry->text, entry->size)) {
 		sonde_buffer_clear(&opening->scratch);
 		zts_wal_unescape(entry->text, entry->size, &opening->scratch);
@@ -183,46 +173,41 @@ static bool load_text(struct opening *opening, const struct zts_wal_entry *entry
 	return zts_interner_load(&opening->writer->texts, text, size);
 }
 
-/* The number of the next file of a prefix from `from` on; the count of names where there is none. */
-static size_t next_wal(const struct opening *opening, const char *prefix, size_t from,
-		       uint32_t *first_id)
+/* One WAL of texts; the last one is gone on with. */
+static enum sonde_status open_text_wal(struct opening *opening, const struct zts_wal_name *wal,
+				       bool is_last, uint32_t *next_id, struct sonde_error *err)
 {
-	while (from < opening->names.count &&
-	       !zts_wal_name_parse(opening->names.names[from], prefix, first_id))
-		from++;
-	return from;
+	struct zts_wal_out *out = &opening->writer->text_wal;
+	struct sonde_mapped_file file = { 0 };
+	enum sonde_status status;
+	size_t used = 0;
+
+	if (wal->first_id != *next_id)
+		return refuse(err, wal->name, "ids of the texts have a gap");
+	status = map_in(opening, wal->name, &file, err);
+	if (status >= 0)
+		status = walk_wal(opening, wal->name, &file, next_id, load_text, &used, err);
+	if (status >= 0 && is_last)
+		status = go_on_with(opening, out, wal->name, &file, used, err);
+	else if (status >= 0 && !only_zeros(&file, used))
+		status = refuse(err, wal->name, "a WAL before the last one is cut short");
+	else
+		out->finished_bytes += file.size;
+	sonde_mapped_file_release(&file);
+	return status;
 }
 
-/* All texts; the last file is gone on with. */
 static enum sonde_status open_texts(struct opening *opening, struct sonde_error *err)
 {
 	struct zts_writer *writer = opening->writer;
-	size_t i, next;
-	uint32_t first_id, next_id = 1;
-	enum sonde_status status = SONDE_OK;
+	struct zts_wal_names wals = { 0 };
+	enum sonde_status status = zts_wal_names_find(&wals, &opening->names, "text", err);
+	uint32_t next_id = 1;
 
-	i = next_wal(opening, "text", 0, &first_id);
-	for (; i < opening->names.count && status >= 0; i = next) {
-		const char *name = opening->names.names[i];
-		struct sonde_mapped_file file = { 0 };
-		uint32_t following;
-		size_t used = 0;
-
-		if (first_id != next_id)
-			return refuse(err, name, "ids of the texts have a gap");
-		next = next_wal(opening, "text", i + 1, &following);
-		status = map_in(opening, name, &file, err);
-		if (status >= 0)
-			status = walk_wal(opening, name, &file, &next_id, load_text, &used, err);
-		if (status >= 0 && next == opening->names.count)
-			status = go_on_with(opening, &writer->text_wal, name, &file, used, err);
-		else if (status >= 0 && !only_zeros(&file, used))
-			status = refuse(err, name, "a WAL before the last one is cut short");
-		else
-			writer->text_wal.finished_bytes += file.size;
-		sonde_mapped_file_release(&file);
-		first_id = following;
-	}
+	for (size_t i = 0; i < wals.list.count && status >= 0; i++)
+		status = open_text_wal(opening, &wals.list.items[i], i + 1 == wals.list.count,
+				       &next_id, err);
+	sonde_vec_release(&wals.list);
 	if (writer->index.id_limit < next_id)
 		writer->index.id_limit = 2 * next_id;
 	if (status >= 0 && writer->text_wal.file.fd < 0)
@@ -243,42 +228,46 @@ static bool look_at_posting(struct opening *opening, const struct zts_wal_entry 
 	return true;
 }
 
+/* One WAL of postings, the last that has any, is gone on with; one without goes. */
+static enum sonde_status open_meta_wal(struct opening *opening, const struct zts_wal_name *wal,
+				       struct sonde_error *err)
+{
+	struct zts_writer *writer = opening->writer;
+	struct sonde_mapped_file file = { 0 };
+	enum sonde_status status = map_in(opening, wal->name, &file, err);
+	size_t used = 0;
+
+	if (status >= 0 && writer->meta_wal.file.fd >= 0) {
+		writer->meta_wal.finished_bytes += file.size;
+		sonde_mapped_file_release(&file);
+		return SONDE_OK;
+	}
+	writer->next_meta_id = wal->first_id;
+	if (status >= 0)
+		status = walk_wal(opening, wal->name, &file, &writer->next_meta_id, look_at_posting,
+				  &used, err);
+	if (status >= 0 && used <= 4 && wal->first_id != 1)
+		unlinkat(writer->folder_fd, wal->name, 0);
+	else if (status >= 0)
+		status = go_on_with(opening, &writer->meta_wal, wal->name, &file, used, err);
+	sonde_mapped_file_release(&file);
+	return status;
+}
+
 /*
  * Postings of slots that were not published go: their numbers are given anew. Files from the last to
  * the first, until one has something to keep.
  */
 static enum sonde_status open_meta(struct opening *opening, struct sonde_error *err)
 {
-	struct zts_writer *writer = opening->writer;
-	size_t i = opening->names.count;
-	enum sonde_status status = SONDE_OK;
+	struct zts_wal_names wals = { 0 };
+	enum sonde_status status = zts_wal_names_find(&wals, &opening->names, "meta", err);
 
-	while (i-- && status >= 0) {
-		const char *name = opening->names.names[i];
-		struct sonde_mapped_file file = { 0 };
-		uint32_t first_id;
-		size_t used = 0;
-
-		if (!zts_wal_name_parse(name, "meta", &first_id))
-			continue;
-		status = map_in(opening, name, &file, err);
-		if (status >= 0 && writer->meta_wal.file.fd >= 0) {
-			writer->meta_wal.finished_bytes += file.size;
-			sonde_mapped_file_release(&file);
-			continue;
-		}
-		writer->next_meta_id = first_id;
-		if (status >= 0)
-			status = walk_wal(opening, name, &file, &writer->next_meta_id,
-					  look_at_posting, &used, err);
-		if (status >= 0 && used <= 4 && first_id != 1)
-			unlinkat(writer->folder_fd, name, 0);
-		else if (status >= 0)
-			status = go_on_with(opening, &writer->meta_wal, name, &file, used, err);
-		sonde_mapped_file_release(&file);
-	}
-	if (status >= 0 && writer->meta_wal.file.fd < 0)
-		status = refuse(err, writer->folder, "the metadata is missing");
+	for (size_t i = wals.list.count; i-- > 0 && status >= 0;)
+		status = open_meta_wal(opening, &wals.list.items[i], err);
+	sonde_vec_release(&wals.list);
+	if (status >= 0 && opening->writer->meta_wal.file.fd < 0)
+		status = refuse(err, opening->writer->folder, "the metadata is missing");
 	return status;
 }
 

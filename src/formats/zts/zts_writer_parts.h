@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/buffer.h"
+#include "base/file.h"
 #include "base/vec.h"
 #include "formats/zts/zts_index.h"
 #include "formats/zts/zts_writer.h"
@@ -160,8 +161,16 @@ enum sonde_status zts_wal_out_begin(struct zts_writer *writer, struct zts_wal_ou
 enum sonde_status zts_wal_out_entry(struct zts_writer *writer, struct zts_wal_out *wal,
 				    size_t start, uint32_t id, struct sonde_error *err);
 #define ZTS_WAL_NAME_SIZE 32
-/* The id in a name of this prefix; false for other names. */
-bool zts_wal_name_parse(const char *name, const char *prefix, uint32_t *first_id);
+/* The WALs of a prefix among the names of a folder (borrowed), in the order of their ids. */
+struct zts_wal_name {
+	const char *name;
+	uint32_t first_id;
+};
+struct zts_wal_names {
+	SONDE_VEC(struct zts_wal_name) list;
+};
+enum sonde_status zts_wal_names_find(struct zts_wal_names *wals, const struct sonde_folder *folder,
+				     const char *prefix, struct sonde_error *err);
 void zts_wal_name(char name[ZTS_WAL_NAME_SIZE], const char *prefix, uint32_t first_id);
 
 /* zts_writer_texts.c: the entry of a new text is appended to the WAL. */
@@ -173,6 +182,8 @@ void zts_writer_mark_name(struct zts_writer *writer, uint32_t id);
 
 /* zts_writer.c: the content so far becomes a chunk of traces.dat; its slot is the caller's. */
 enum sonde_status zts_writer_put_chunk(struct zts_writer *writer, struct sonde_error *err);
+/* zts_writer_sync.c: texts, data and postings go into their files. */
+enum sonde_status zts_writer_write_out(struct zts_writer *writer, struct sonde_error *err);
 /* zts_writer_record.c: for zts_index. */
 bool zts_writer_trace_ended(void *context, const struct zts_index_trace *trace);
 

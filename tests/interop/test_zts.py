@@ -75,6 +75,24 @@ class Written(ZtsCase):
                         self.assertIn(key.value, ids)
             self.assertEqual(slot.records, len(list(first.walk())))
 
+    def test_archived(self):
+        """Texts and index lines packed by us, unpacked by the other reader."""
+        store = self.path("store")
+        self.sonde("convert", os.path.join(GOLDEN, "normal"), "-t", "zts", "-o", store)
+        whole = reader_traces(store)
+        # the highest part is the one being written: a second one follows
+        write_files(os.path.join(store, "000001"), small_part().files())
+        done = self.run_sonde("store", "archive", store)
+        if done.returncode == 2:
+            self.skipTest("there is no command for it in this build")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        part = read_store(store)[0]
+        self.assertFalse([name for name in os.listdir(part.folder) if name.endswith(".wal")])
+        self.assertEqual({uuid: trace for uuid, trace in reader_traces(store).items()
+                          if uuid in whole}, whole)
+        self.assertEqual(reader_traces(store), self.traces(store))
+        self.check(store)
+
     def test_loss(self):
         """What a store cannot hold is counted."""
         told = self.run_sonde("convert", os.path.join(GOLDEN, "normal"), "-t", "zts", "-o",

@@ -80,7 +80,7 @@ static enum sonde_status check_names(struct zts_part_check *check, struct sonde_
 	if (status < 0)
 		return status;
 	for (size_t i = 0; i < folder.count; i++) {
-		if (!zts_is_part_file(folder.names[i]))
+		if (!zts_is_part_file(folder.names[i]) && folder.names[i][0] != '.')
 			zts_found(check->found, FOREIGN, check->folder, SONDE_NO_OFFSET,
 				  "files of a store\t\"%.60s\"", folder.names[i]);
 		check->is_generation_2 |= !strcmp(folder.names[i], "meta.db");
@@ -209,7 +209,9 @@ static enum sonde_status list_parts(struct store_check *store, const char *path,
 		uint64_t number;
 
 		if (!zts_is_part_name(name)) {
-			if (strcmp(name, ZTS_PROPS_NAME) != 0 && strcmp(name, "sonde.lock") != 0)
+			/* hidden ones are parts that a writer makes or removes just now */
+			if (strcmp(name, ZTS_PROPS_NAME) != 0 && strcmp(name, "sonde.lock") != 0 &&
+			    name[0] != '.')
 				zts_found(diagnostics, FOREIGN, path, SONDE_NO_OFFSET,
 					  "numbered folders\t\"%.60s\"", name);
 			continue;

@@ -143,10 +143,7 @@ static void place(struct zts_strands *strands, uint32_t i)
 		*busy = *stop;
 }
 
-/*
- * The calls of a strand one after another: `enter` and `leave` are told the depth. Records that were
- * detached are stepped over with all that is in them.
- */
+/* The calls of a strand one after another. Records that were detached are stepped over with all that is in them. */
 struct walk {
 	struct zts_strands *strands;
 	struct sonde_event *events; /* NULL: only counted */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `sonde store init`: an empty store with its settings. */
+#include "base/file.h"
 #include "cli/commands.h"
 #include "cli/human.h"
 #include "cli/store_write.h"
@@ -105,6 +106,8 @@ static int run(struct cli *cli, const void *options)
 	struct sonde_store_settings settings;
 	struct sonde_error err = { 0 };
 
+	if (sonde_path_kind(cli->operands[0]) == SONDE_PATH_FILE)
+		return cli_store_expect_folder(cli, cli->operands[0]);
 	put_settings(options, &settings);
 	if (sonde_store_init(cli->operands[0], &settings, &err) != SONDE_OK)
 		return cli_store_fail(cli, cli->operands[0], &err);

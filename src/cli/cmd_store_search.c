@@ -247,7 +247,7 @@ static void put_csv(struct cli *cli, const struct sonde_search_result *result)
 }
 
 static void put_result(struct cli *cli, const struct search_options *options,
-		       const struct sonde_search_result *result)
+		       const struct zts_base *base, const struct sonde_search_result *result)
 {
 	if (options->json) {
 		put_json(cli, result);
@@ -258,7 +258,7 @@ static void put_result(struct cli *cli, const struct search_options *options,
 	else if (result->hits.count)
 		put_table(cli, result);
 	else
-		cli_note(cli, "no trace is like that");
+		cli_note_nothing_found(cli, base);
 	if (result->has_more && result->cursor.size)
 		cli_next(cli, "more with --cursor %.*s", (int)result->cursor.size,
 			 result->cursor.data);
@@ -282,7 +282,7 @@ static int search(struct cli *cli, const struct search_options *options, struct 
 		code = err.status == SONDE_ARGUMENT ? cli_usage(cli, "%s", err.message) :
 						      cli_fail(cli, &err);
 	if (code == CLI_OK) {
-		put_result(cli, options, &result);
+		put_result(cli, options, base, &result);
 		cli_warn_of_unreadable(cli, base->path, result.unreadable);
 	}
 	sonde_search_result_release(&result);

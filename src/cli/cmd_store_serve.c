@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "cli/commands.h"
+#include "cli/store_write.h"
 #include "serve/serve.h"
 
 #define MOST_TOKEN 4096
@@ -125,26 +126,32 @@ static int find_token(struct cli *cli, const struct serve_options *options, char
 	return *token ? CLI_OK : cli_fail_nomem(cli);
 }
 
+static bool is_nothing_yet(const char *path)
+{
+	struct sonde_folder folder;
+	bool is_empty;
+
+	if (sonde_path_kind(path) == SONDE_PATH_ABSENT)
+		return true;
+	if (sonde_folder_read(&folder, path, NULL) < 0)
+		return false;
+	is_empty = !folder.count;
+	sonde_folder_release(&folder);
+	return is_empty;
+}
+
 /* A store that is there, or a new one. */
 static int open_store(struct cli *cli, const char *path, struct sonde_store **store)
 {
-	struct sonde_diagnostics *findings = sonde_diagnostics_new();
 	struct sonde_store_settings settings;
-	enum sonde_status status = SONDE_OK;
 	struct sonde_error err = { 0 };
 
-	if (!findings)
-		return cli_fail_nomem(cli);
-	if (sonde_path_kind(path) == SONDE_PATH_ABSENT) {
+	if (is_nothing_yet(path)) {
 		sonde_store_settings_init(&settings);
-		status = sonde_store_init(path, &settings, &err);
+		if (sonde_store_init(path, &settings, &err) < 0)
+			return cli_store_fail(cli, path, &err);
 	}
-	if (status >= 0)
-		status = sonde_store_open(path, store, findings, &err);
-	if (status >= 0 && sonde_diagnostics_count(findings, SONDE_WARNING))
-		cli_warning(cli, "%s: what the last writer left unfinished was mended", path);
-	sonde_diagnostics_free(findings);
-	return status < 0 ? cli_fail(cli, &err) : CLI_OK;
+	return cli_store_open_to_write(cli, path, store);
 }
 
 static void put_summary(struct cli *cli, struct serve *serve)

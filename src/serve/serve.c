@@ -7,6 +7,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -196,6 +197,10 @@ static enum sonde_status split_address(const char *text, char *host, size_t host
 				  "'%s' is no address to listen on; write 127.0.0.1:4318 or "
 				  "[::1]:4318",
 				  text);
+	if (strspn(colon + 1, "0123456789") != strlen(colon + 1) || strlen(colon + 1) > 5 ||
+	    strtoul(colon + 1, NULL, 10) > 65535)
+		return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
+				  "'%s' has no port between 0 and 65535", text);
 	memcpy(host, start, (size_t)(end - start));
 	host[end - start] = '\0';
 	*port = colon + 1;

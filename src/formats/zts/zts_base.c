@@ -22,6 +22,15 @@ void zts_base_free(struct zts_base *base)
 	free(base);
 }
 
+bool zts_is_empty_store(const struct sonde_folder *folder)
+{
+	for (size_t i = 0; i < folder->count; i++)
+		if (!strcmp(folder->names[i], LOCK_NAME) ||
+		    !strcmp(folder->names[i], ZTS_PROPS_NAME))
+			return true;
+	return false;
+}
+
 static bool is_part(const char *path)
 {
 	char *data = sonde_path_join(path, ZTS_DATA_NAME);
@@ -105,7 +114,8 @@ static enum sonde_status open_parts(struct zts_base *base, const struct sonde_fo
 		char *path;
 
 		if (!zts_part_number(folder->names[i], &number)) {
-			if (strcmp(folder->names[i], LOCK_NAME) != 0)
+			if (strcmp(folder->names[i], LOCK_NAME) != 0 &&
+			    strcmp(folder->names[i], ZTS_PROPS_NAME) != 0)
 				zts_found(diagnostics, FOREIGN, base->path, SONDE_NO_OFFSET,
 					  "folders with six hexadecimal digits\t%s",
 					  folder->names[i]);
@@ -140,20 +150,19 @@ static enum sonde_status open_folder(struct zts_base *base, struct sonde_diagnos
 	struct sonde_folder folder;
 	size_t named;
 	enum sonde_status status = sonde_folder_read(&folder, base->path, err);
-	bool has_lock = false;
+	bool is_store;
 
 	if (status < 0)
 		return status;
 	status = open_parts(base, &folder, diagnostics, &named, err);
-	for (size_t i = 0; i < folder.count; i++)
-		has_lock |= strcmp(folder.names[i], LOCK_NAME) == 0;
+	is_store = named || zts_is_empty_store(&folder);
 	sonde_folder_release(&folder);
 	if (status < 0)
 		return status;
-	if (!named && !has_lock) {
-		sonde_fail(
-			err, SONDE_FORMAT, SONDE_NO_OFFSET,
-			"expected a trace store (a folder with folders like 000001), found none");
+	if (!is_store) {
+		sonde_fail(err, SONDE_FORMAT, SONDE_NO_OFFSET,
+			   "expected a trace store (a folder with store.props, or with folders "
+			   "like 000001), found none");
 		sonde_error_set_file(err, base->path);
 		return SONDE_FORMAT;
 	}

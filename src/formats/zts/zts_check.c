@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "formats/zts/zts_findings.h"
+#include "formats/zts/zts_part.h"
 
 bool zts_is_part_name(const char *name)
 {
@@ -257,7 +258,7 @@ static enum sonde_status check_store(struct store_check *store, const char *path
 		status = add_part(store, path, NULL, err);
 	else
 		status = list_parts(store, path, diagnostics, err);
-	if (status == SONDE_OK && !store->count)
+	if (status == SONDE_OK && !store->count && !zts_is_empty_store(&store->folder))
 		zts_found(diagnostics, REFUSED, path, SONDE_NO_OFFSET,
 			  "folders 000000 to ffffff\tnone");
 	if (status == SONDE_OK)

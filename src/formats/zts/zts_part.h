@@ -11,6 +11,9 @@ enum sonde_status zts_part_link_chunks(struct zts_part *part, struct sonde_error
 /* The number of a part's folder from its name: six hexadecimal digits; false for other names. */
 bool zts_part_number(const char *name, uint32_t *number);
 
+/* Whether a folder has what a store without any part yet has: its settings, or a writer's lock. */
+bool zts_is_empty_store(const struct sonde_folder *folder);
+
 /*
  * Takes what a writer added. SONDE_END where that is not enough (files came or went, a rebuilt part has
  * new data, damage): the part is to be opened anew.

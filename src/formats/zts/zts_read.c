@@ -12,6 +12,7 @@
 
 #include "formats/zts/zts_define.h"
 #include "formats/zts/zts_findings.h"
+#include "formats/zts/zts_part.h"
 #include "formats/zts/zts_scan.h"
 
 static void zts_close(struct sonde_recording *recording)
@@ -240,7 +241,10 @@ int zts_probe(const char *path)
 		return 90;
 	if (sonde_folder_read(&folder, path, NULL) < 0)
 		return 0;
-	for (size_t i = 0; i < folder.count && !sure; i++) {
+	/* Other programs may have files of that name, too. */
+	if (zts_is_empty_store(&folder))
+		sure = 20;
+	for (size_t i = 0; i < folder.count && sure < 90; i++) {
 		char *part = is_part_name(folder.names[i]) ?
 				     sonde_path_join(path, folder.names[i]) :
 				     NULL;

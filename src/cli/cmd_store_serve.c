@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "cli/commands.h"
+#include "cli/human.h"
 #include "cli/store_write.h"
 #include "serve/serve.h"
 
@@ -156,16 +157,23 @@ static int open_store(struct cli *cli, const char *path, struct sonde_store **st
 
 static void put_summary(struct cli *cli, struct serve *serve)
 {
+	struct sonde_buffer text = { 0 };
 	struct serve_counters counters;
 	uint64_t requests = 0;
 
 	serve_counters(serve, &counters);
 	for (unsigned int i = 0; i < HTTP_STATUSES; i++)
 		requests += counters.http.by_status[i];
-	cli_note(cli,
-		 "stopped: %llu traces with %llu records from %llu requests, %llu spans rejected",
-		 (unsigned long long)counters.traces, (unsigned long long)counters.records,
-		 (unsigned long long)requests, (unsigned long long)counters.rejected);
+	cli_put_counted(&text, counters.traces, "trace");
+	sonde_buffer_put_text(&text, " with ");
+	cli_put_counted(&text, counters.records, "record");
+	sonde_buffer_put_text(&text, " from ");
+	cli_put_counted(&text, requests, "request");
+	sonde_buffer_put_text(&text, ", ");
+	cli_put_counted(&text, counters.rejected, "span");
+	if (sonde_buffer_text(&text))
+		cli_note(cli, "stopped: %s rejected", text.data);
+	sonde_buffer_release(&text);
 }
 
 static int serve_until_told(struct cli *cli, struct sonde_store *store,

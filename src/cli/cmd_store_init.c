@@ -127,7 +127,10 @@ const struct cli_command cmd_store_init = {
 	.description =
 		"Makes a folder for a store and writes its settings into DIR/store.props, where they "
 		"can be changed later: they are read when the store is opened for writing. SIZE and T "
-		"have units, like 512M, 2G, 90m or 24h.",
+		"have units, like 512M, 2G, 90m or 24h.\n"
+		"\n"
+		"A store does not grow without end: if nothing else is said, it keeps 64 parts of 64 MiB "
+		"each, and removes older ones. '--keep-parts 0' keeps everything.",
 	.section = CLI_SECTION_STORE,
 	.operands = { .name = "DIR", .kind = CLI_OPERAND_PATH, .at_least = 1, .at_most = 1 },
 	.options =

@@ -329,7 +329,7 @@ const struct cli_command cmd_store_search = {
 		(const struct cli_example[]){
 			{ "sonde store search traces", "the newest traces" },
 			{ "sonde store search traces --errors --from -1h",
-			  "what went wrong in the last hour?" },
+			  "what went wrong in the last hour before the newest trace?" },
 			{ "sonde store search traces 'STATUS>=500 and (URI=/api/* or timeout)'",
 			  "failed requests of an interface, and those that ran into a timeout" },
 			{ "sonde store search traces --sort duration -n 10", "the ten slowest" },

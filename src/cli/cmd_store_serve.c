@@ -256,7 +256,7 @@ const struct cli_command cmd_store_serve = {
 		"its traces are on the disk. Where they cannot be taken the answer says when to try "
 		"again; nothing is dropped in silence.\n"
 		"\n"
-		"The store is made where there is none. One line says where the server listens; "
+		"The store is made where there is none, with the settings of 'sonde store init'. One line says where the server listens; "
 		"SIGINT and SIGTERM end it, after what is under way.\n"
 		"\n"
 		"An address that other machines can reach needs a token, in --token-file or in the "

@@ -34,7 +34,8 @@ awk -v port="$port" -v quote="'" '/^\$ / {
 	gsub(/127\.0\.0\.1:4318/, "127.0.0.1:" port, command)
 	if (sub(/ &$/, "", command)) {
 		print command " --listen 127.0.0.1:" port " &"
-		print "until grep -q listening actual; do sleep 0.1; done"
+		print "trap " quote "kill $! 2>/dev/null" quote " EXIT"
+		print "for i in 1 2 3 4 5 6 7 8 9; do grep -q listening actual || sleep $i; done"
 	} else {
 		print command
 	}

@@ -214,6 +214,8 @@ static int serve_store(struct cli *cli, const struct serve_options *options, con
 	sigset_t signals;
 	int code;
 
+	if (serve_check(&settings, &err) < 0)
+		return cli_usage(cli, "%s", err.message);
 	/* before any thread is started, so that none of them is interrupted */
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);

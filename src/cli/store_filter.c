@@ -113,7 +113,7 @@ int cli_store_open(struct cli *cli, const char *path, struct zts_base **base)
 
 void cli_note_nothing_found(struct cli *cli, const struct zts_base *base)
 {
-	cli_note(cli, base->parts.count ? "no trace is like that" : "the store has no traces yet");
+	cli_note(cli, base->is_empty ? "the store has no traces yet" : "no trace is like that");
 }
 
 void cli_warn_of_unreadable(struct cli *cli, const char *path, uint64_t unreadable)

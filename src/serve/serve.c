@@ -225,12 +225,12 @@ static enum sonde_status bind_socket(const char *text, const struct addrinfo *ad
 	return SONDE_OK;
 }
 
-static enum sonde_status make_listener(const struct serve_settings *settings, int *listener,
-				       struct sonde_error *err)
+/* Who can reach it must be known. *found is to be freed where this succeeds. */
+static enum sonde_status find_address(const struct serve_settings *settings,
+				      struct addrinfo **found, struct sonde_error *err)
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
 					.ai_flags = AI_PASSIVE | AI_NUMERICSERV };
-	struct addrinfo *found = NULL;
 	enum sonde_status status;
 	const char *port = NULL;
 	char host[256] = "";
@@ -239,18 +239,39 @@ static enum sonde_status make_listener(const struct serve_settings *settings, in
 	status = split_address(settings->listen, host, sizeof(host), &port, err);
 	if (status < 0)
 		return status;
-	failure = getaddrinfo(host[0] ? host : NULL, port, &hints, &found);
+	failure = getaddrinfo(host[0] ? host : NULL, port, &hints, found);
 	if (failure)
 		return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
 				  "'%s' is no address to listen on: %s", settings->listen,
 				  gai_strerror(failure));
-	if (!settings->token && !is_loopback(found->ai_addr))
-		status = sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
-				    "'%s' can be reached from other machines: that needs a token, "
-				    "by --token-file or in SONDE_TOKEN",
-				    settings->listen);
-	else
-		status = bind_socket(settings->listen, found, listener, err);
+	if (settings->token || is_loopback((*found)->ai_addr))
+		return SONDE_OK;
+	freeaddrinfo(*found);
+	return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
+			  "'%s' can be reached from other machines: that needs a token, "
+			  "by --token-file or in SONDE_TOKEN",
+			  settings->listen);
+}
+
+enum sonde_status serve_check(const struct serve_settings *settings, struct sonde_error *err)
+{
+	struct addrinfo *found;
+	enum sonde_status status = find_address(settings, &found, err);
+
+	if (status >= 0)
+		freeaddrinfo(found);
+	return status;
+}
+
+static enum sonde_status make_listener(const struct serve_settings *settings, int *listener,
+				       struct sonde_error *err)
+{
+	struct addrinfo *found;
+	enum sonde_status status = find_address(settings, &found, err);
+
+	if (status < 0)
+		return status;
+	status = bind_socket(settings->listen, found, listener, err);
 	freeaddrinfo(found);
 	return status;
 }

@@ -185,6 +185,9 @@ done
 run store serve new --listen 0.0.0.0:0
 exits 2 "serve for other machines without a token"
 err_has "needs a token, by --token-file or in SONDE_TOKEN" "what to do is said"
+run store serve never --listen 0.0.0.0:0
+[ ! -e never ]
+ok $? "no store was made"
 : >token
 run store serve new --listen 0.0.0.0:0 --token-file token
 exits 3 "an empty token"
@@ -212,7 +215,7 @@ if [ "$(id -u)" -ne 0 ]; then
 	chmod a-w new new/sonde.lock
 	run store ingest new trace
 	exits 3 "ingest into a store that cannot be written"
-	err_has "the store cannot be written" "it is said"
+	err_has "the store cannot be opened for writing" "it is said"
 	run store search new
 	exits 0 "search in it"
 	chmod u+w new new/sonde.lock

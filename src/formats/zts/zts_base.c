@@ -155,6 +155,7 @@ static enum sonde_status open_folder(struct zts_base *base, struct sonde_diagnos
 	if (status < 0)
 		return status;
 	status = open_parts(base, &folder, diagnostics, &named, err);
+	base->is_empty = !named;
 	is_store = named || zts_is_empty_store(&folder);
 	sonde_folder_release(&folder);
 	if (status < 0)

@@ -196,7 +196,7 @@ exits 3 "an empty token"
 "$SONDE" store serve new --listen 127.0.0.1:0 >listening 2>served </dev/null &
 server=$!
 tries=0
-until grep -q listening listening || [ $tries -gt 100 ]; do
+until grep -qs listening listening || [ $tries -gt 100 ]; do
 	tries=$((tries + 1))
 	sleep 0.1
 done

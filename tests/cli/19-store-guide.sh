@@ -11,7 +11,7 @@ session normal app.atf
 "$SONDE" store serve scratch --listen 127.0.0.1:0 >listening 2>/dev/null </dev/null &
 server=$!
 waited=0
-until grep -q listening listening || [ $waited -gt 100 ]; do
+until grep -qs listening listening || [ $waited -gt 100 ]; do
 	waited=$((waited + 1))
 	sleep 0.1
 done

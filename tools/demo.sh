@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Builds sonde and shows what it does: build a small program, record every call of it, look at the
-# recording; then break a copy as a crash would, find the damage, mend it, cut a piece out. Every
-# command shown is run for real, in the folder demo/, which can be looked at afterwards.
+# recording; then break a copy as a crash would, find the damage, mend it, cut a piece out; then put it
+# into a trace store and search there. Every command shown is run for real, in the folder demo/, which
+# can be looked at afterwards.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -77,5 +78,13 @@ show 'sonde check recovered'
 say 'Keep the middle fifth. Calls open at its edges are opened and closed there:'
 show 'sonde cut session --from 40% --to 60% -o middle'
 show 'sonde dump middle --limit 6'
+
+say 'A store keeps many traces and finds them again. Each calculation becomes one:'
+show 'sonde store init traces -q'
+show "sonde store ingest traces session --split-by calculate --service calculator -q"
+show 'sonde store search traces'
+show 'sonde store stats traces -n 5'
+show 'sonde store get traces 000000:0 | head -n 16'
+say 'Services send theirs by OpenTelemetry: sonde store serve traces (doc/store.md).'
 
 printf "\nAll of it is in demo/. Go on with: %s/sonde --help\n" "$build"

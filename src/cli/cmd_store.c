@@ -33,7 +33,7 @@ const struct cli_command cmd_store = {
 	.examples =
 		(const struct cli_example[]){
 			{ "sonde store search traces --errors --from -1h",
-			  "what went wrong in the last hour?" },
+			  "what went wrong in the last hour before the newest trace?" },
 			{ "sonde store search traces 'STATUS>=500 and URI=/api/*'",
 			  "failed requests" },
 			{ "sonde store stats traces --by URI", "how long does each page take?" },

@@ -135,7 +135,7 @@ static int fail_to_find(struct get *get, const struct sonde_error *err)
 {
 	if (err->status != SONDE_ARGUMENT)
 		return cli_fail(get->cli, err);
-	cli_error(get->cli, "%s", err->message);
+	cli_error(get->cli, "%s: %s", get->cli->operands[0], err->message);
 	cli_hint(get->cli, "'sonde store search' lists traces with their ids");
 	return CLI_FAILED;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `sonde store init`: an empty store with its settings. */
+#include "base/file.h"
 #include "cli/commands.h"
 #include "cli/human.h"
 #include "cli/store_write.h"
@@ -105,6 +106,8 @@ static int run(struct cli *cli, const void *options)
 	struct sonde_store_settings settings;
 	struct sonde_error err = { 0 };
 
+	if (sonde_path_kind(cli->operands[0]) == SONDE_PATH_FILE)
+		return cli_store_expect_folder(cli, cli->operands[0]);
 	put_settings(options, &settings);
 	if (sonde_store_init(cli->operands[0], &settings, &err) != SONDE_OK)
 		return cli_store_fail(cli, cli->operands[0], &err);
@@ -124,7 +127,10 @@ const struct cli_command cmd_store_init = {
 	.description =
 		"Makes a folder for a store and writes its settings into DIR/store.props, where they "
 		"can be changed later: they are read when the store is opened for writing. SIZE and T "
-		"have units, like 512M, 2G, 90m or 24h.",
+		"have units, like 512M, 2G, 90m or 24h.\n"
+		"\n"
+		"A store does not grow without end: if nothing else is said, it keeps 64 parts of 64 MiB "
+		"each, and removes older ones. '--keep-parts 0' keeps everything.",
 	.section = CLI_SECTION_STORE,
 	.operands = { .name = "DIR", .kind = CLI_OPERAND_PATH, .at_least = 1, .at_most = 1 },
 	.options =

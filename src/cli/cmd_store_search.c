@@ -247,7 +247,7 @@ static void put_csv(struct cli *cli, const struct sonde_search_result *result)
 }
 
 static void put_result(struct cli *cli, const struct search_options *options,
-		       const struct sonde_search_result *result)
+		       const struct zts_base *base, const struct sonde_search_result *result)
 {
 	if (options->json) {
 		put_json(cli, result);
@@ -258,7 +258,7 @@ static void put_result(struct cli *cli, const struct search_options *options,
 	else if (result->hits.count)
 		put_table(cli, result);
 	else
-		cli_note(cli, "no trace is like that");
+		cli_note_nothing_found(cli, base);
 	if (result->has_more && result->cursor.size)
 		cli_next(cli, "more with --cursor %.*s", (int)result->cursor.size,
 			 result->cursor.data);
@@ -282,7 +282,7 @@ static int search(struct cli *cli, const struct search_options *options, struct 
 		code = err.status == SONDE_ARGUMENT ? cli_usage(cli, "%s", err.message) :
 						      cli_fail(cli, &err);
 	if (code == CLI_OK) {
-		put_result(cli, options, &result);
+		put_result(cli, options, base, &result);
 		cli_warn_of_unreadable(cli, base->path, result.unreadable);
 	}
 	sonde_search_result_release(&result);
@@ -329,7 +329,7 @@ const struct cli_command cmd_store_search = {
 		(const struct cli_example[]){
 			{ "sonde store search traces", "the newest traces" },
 			{ "sonde store search traces --errors --from -1h",
-			  "what went wrong in the last hour?" },
+			  "what went wrong in the last hour before the newest trace?" },
 			{ "sonde store search traces 'STATUS>=500 and (URI=/api/* or timeout)'",
 			  "failed requests of an interface, and those that ran into a timeout" },
 			{ "sonde store search traces --sort duration -n 10", "the ten slowest" },

@@ -10,6 +10,8 @@
 
 #include "base/file.h"
 #include "cli/commands.h"
+#include "cli/human.h"
+#include "cli/store_write.h"
 #include "serve/serve.h"
 
 #define MOST_TOKEN 4096
@@ -125,40 +127,53 @@ static int find_token(struct cli *cli, const struct serve_options *options, char
 	return *token ? CLI_OK : cli_fail_nomem(cli);
 }
 
+static bool is_nothing_yet(const char *path)
+{
+	struct sonde_folder folder;
+	bool is_empty;
+
+	if (sonde_path_kind(path) == SONDE_PATH_ABSENT)
+		return true;
+	if (sonde_folder_read(&folder, path, NULL) < 0)
+		return false;
+	is_empty = !folder.count;
+	sonde_folder_release(&folder);
+	return is_empty;
+}
+
 /* A store that is there, or a new one. */
 static int open_store(struct cli *cli, const char *path, struct sonde_store **store)
 {
-	struct sonde_diagnostics *findings = sonde_diagnostics_new();
 	struct sonde_store_settings settings;
-	enum sonde_status status = SONDE_OK;
 	struct sonde_error err = { 0 };
 
-	if (!findings)
-		return cli_fail_nomem(cli);
-	if (sonde_path_kind(path) == SONDE_PATH_ABSENT) {
+	if (is_nothing_yet(path)) {
 		sonde_store_settings_init(&settings);
-		status = sonde_store_init(path, &settings, &err);
+		if (sonde_store_init(path, &settings, &err) < 0)
+			return cli_store_fail(cli, path, &err);
 	}
-	if (status >= 0)
-		status = sonde_store_open(path, store, findings, &err);
-	if (status >= 0 && sonde_diagnostics_count(findings, SONDE_WARNING))
-		cli_warning(cli, "%s: what the last writer left unfinished was mended", path);
-	sonde_diagnostics_free(findings);
-	return status < 0 ? cli_fail(cli, &err) : CLI_OK;
+	return cli_store_open_to_write(cli, path, store);
 }
 
 static void put_summary(struct cli *cli, struct serve *serve)
 {
+	struct sonde_buffer text = { 0 };
 	struct serve_counters counters;
 	uint64_t requests = 0;
 
 	serve_counters(serve, &counters);
 	for (unsigned int i = 0; i < HTTP_STATUSES; i++)
 		requests += counters.http.by_status[i];
-	cli_note(cli,
-		 "stopped: %llu traces with %llu records from %llu requests, %llu spans rejected",
-		 (unsigned long long)counters.traces, (unsigned long long)counters.records,
-		 (unsigned long long)requests, (unsigned long long)counters.rejected);
+	cli_put_counted(&text, counters.traces, "trace");
+	sonde_buffer_put_text(&text, " with ");
+	cli_put_counted(&text, counters.records, "record");
+	sonde_buffer_put_text(&text, " from ");
+	cli_put_counted(&text, requests, "request");
+	sonde_buffer_put_text(&text, ", ");
+	cli_put_counted(&text, counters.rejected, "span");
+	if (sonde_buffer_text(&text))
+		cli_note(cli, "stopped: %s rejected", text.data);
+	sonde_buffer_release(&text);
 }
 
 static int serve_until_told(struct cli *cli, struct sonde_store *store,
@@ -199,6 +214,8 @@ static int serve_store(struct cli *cli, const struct serve_options *options, con
 	sigset_t signals;
 	int code;
 
+	if (serve_check(&settings, &err) < 0)
+		return cli_usage(cli, "%s", err.message);
 	/* before any thread is started, so that none of them is interrupted */
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);
@@ -241,7 +258,7 @@ const struct cli_command cmd_store_serve = {
 		"its traces are on the disk. Where they cannot be taken the answer says when to try "
 		"again; nothing is dropped in silence.\n"
 		"\n"
-		"The store is made where there is none. One line says where the server listens; "
+		"The store is made where there is none, with the settings of 'sonde store init'. One line says where the server listens; "
 		"SIGINT and SIGTERM end it, after what is under way.\n"
 		"\n"
 		"An address that other machines can reach needs a token, in --token-file or in the "

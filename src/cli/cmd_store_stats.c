@@ -186,7 +186,7 @@ static void put_group_row(struct cli_table *table, const struct stats_options *o
 }
 
 static void put_groups(struct cli *cli, const struct stats_options *options,
-		       const struct sonde_groups *groups)
+		       const struct zts_base *base, const struct sonde_groups *groups)
 {
 	struct cli_table table = { .columns = columns,
 				   .column_count = sizeof(columns) / sizeof(columns[0]) };
@@ -215,7 +215,7 @@ static void put_groups(struct cli *cli, const struct stats_options *options,
 	if (!options->json && !options->csv && groups->list.count)
 		cli_table_put(cli, &table, 0);
 	else if (!groups->list.count)
-		cli_note(cli, "no trace is like that");
+		cli_note_nothing_found(cli, base);
 	cli_table_release(&table);
 	if (left_out)
 		cli_next(cli, "%llu more with -n 0", (unsigned long long)left_out);
@@ -235,7 +235,7 @@ static int stats(struct cli *cli, const struct stats_options *options, struct zt
 	if (code == CLI_OK && sonde_stats(base, &request, &groups, &err) != SONDE_OK)
 		code = cli_fail(cli, &err);
 	if (code == CLI_OK) {
-		put_groups(cli, options, &groups);
+		put_groups(cli, options, base, &groups);
 		cli_warn_of_unreadable(cli, base->path, groups.unreadable);
 	}
 	sonde_groups_release(&groups);

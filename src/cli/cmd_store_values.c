@@ -50,7 +50,7 @@ static void put_value_json(struct cli *cli, const char *what, const struct sonde
 }
 
 static void put_values(struct cli *cli, const struct values_options *options, const char *what,
-		       const struct sonde_groups *groups)
+		       const struct zts_base *base, const struct sonde_groups *groups)
 {
 	struct cli_column columns[] = { { "traces", true, false }, { what, false, true } };
 	struct cli_table table = { .columns = columns, .column_count = 2 };
@@ -82,7 +82,7 @@ static void put_values(struct cli *cli, const struct values_options *options, co
 	if (!options->json && !options->csv && count)
 		cli_table_put(cli, &table, 0);
 	else if (!count)
-		cli_note(cli, "no trace is like that");
+		cli_note_nothing_found(cli, base);
 	cli_table_release(&table);
 	if (count < groups->list.count)
 		cli_next(cli, "%zu more with -n 0", groups->list.count - count);
@@ -100,7 +100,7 @@ static int values(struct cli *cli, const struct values_options *options, struct 
 					   &groups, &err) != SONDE_OK)
 		code = cli_fail(cli, &err);
 	if (code == CLI_OK) {
-		put_values(cli, options, attribute ? "value" : "attribute", &groups);
+		put_values(cli, options, attribute ? "value" : "attribute", base, &groups);
 		cli_warn_of_unreadable(cli, base->path, groups.unreadable);
 	}
 	sonde_groups_release(&groups);

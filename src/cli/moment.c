@@ -100,6 +100,8 @@ const char *cli_moment_parse(const char *text, struct cli_time *time)
 	uint64_t ns = 0;
 	time_t seconds;
 
+	if (!strchr("0123456789.@-", *text))
+		return "is neither a date like 2026-01-02 nor a time like -1h, 10m or 50%";
 	if (strspn(text, "0123456789") != 4 || text[4] != '-')
 		return cli_time_parse(text, time);
 	if (!take_number(&text, 4, 9999, &date.tm_year) || !take_char(&text, '-') ||

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "cli/human.h"
+#include "cli/store_write.h"
 
 #define REPEAT(option, word, member, text)                                                         \
 	{                                                                                          \
@@ -88,16 +89,31 @@ int cli_store_open(struct cli *cli, const char *path, struct zts_base **base)
 	struct sonde_error err = { 0 };
 	enum sonde_status status;
 
-	if (!diagnostics)
-		return cli_fail_nomem(cli);
+	int code = cli_store_expect_folder(cli, path);
+
+	if (code != CLI_OK || !diagnostics) {
+		sonde_diagnostics_free(diagnostics);
+		return code != CLI_OK ? code : cli_fail_nomem(cli);
+	}
 	status = zts_base_open(path, diagnostics, base, &err);
-	if (status == SONDE_OK && (sonde_diagnostics_count(diagnostics, SONDE_ERROR)))
-		cli_warning(cli, "%s is damaged; 'sonde store check' tells how", path);
+	if (status == SONDE_OK && sonde_diagnostics_count(diagnostics, SONDE_ERROR))
+		cli_warning(cli, "%s cannot be read completely; 'sonde store check' tells why",
+			    path);
 	sonde_diagnostics_free(diagnostics);
 	if (status == SONDE_OK)
 		return CLI_OK;
+	if (status == SONDE_FORMAT && err.offset == SONDE_NO_OFFSET) {
+		cli_error(cli, "%s: %s", path, err.message);
+		cli_hint(cli, "'sonde info %s' tells what it is, where it is a recording", path);
+		return CLI_FAILED;
+	}
 	sonde_error_set_file(&err, path);
 	return cli_fail(cli, &err);
+}
+
+void cli_note_nothing_found(struct cli *cli, const struct zts_base *base)
+{
+	cli_note(cli, base->is_empty ? "the store has no traces yet" : "no trace is like that");
 }
 
 void cli_warn_of_unreadable(struct cli *cli, const char *path, uint64_t unreadable)

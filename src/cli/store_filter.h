@@ -41,6 +41,9 @@ int cli_store_open(struct cli *cli, const char *path, struct zts_base **base);
 int cli_store_query(struct cli *cli, const struct zts_base *base,
 		    const struct cli_store_filter *filter, size_t first, struct sonde_query *query);
 
+/* Says that nothing was found. */
+void cli_note_nothing_found(struct cli *cli, const struct zts_base *base);
+
 /* A warning about traces that could not be decoded. */
 void cli_warn_of_unreadable(struct cli *cli, const char *path, uint64_t unreadable);
 

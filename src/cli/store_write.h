@@ -6,6 +6,9 @@
 #include "cli/cli.h"
 #include "store/store.h"
 
+/* A message and CLI_FAILED where there is no such folder, or something else in its place. */
+int cli_store_expect_folder(struct cli *cli, const char *path);
+
 /* Takes the lock of a store that is there; what a killed writer left is mended, and said. */
 int cli_store_open_to_write(struct cli *cli, const char *path, struct sonde_store **store);
 

@@ -7,6 +7,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -196,6 +197,10 @@ static enum sonde_status split_address(const char *text, char *host, size_t host
 				  "'%s' is no address to listen on; write 127.0.0.1:4318 or "
 				  "[::1]:4318",
 				  text);
+	if (strspn(colon + 1, "0123456789") != strlen(colon + 1) || strlen(colon + 1) > 5 ||
+	    strtoul(colon + 1, NULL, 10) > 65535)
+		return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
+				  "'%s' has no port between 0 and 65535", text);
 	memcpy(host, start, (size_t)(end - start));
 	host[end - start] = '\0';
 	*port = colon + 1;
@@ -220,12 +225,12 @@ static enum sonde_status bind_socket(const char *text, const struct addrinfo *ad
 	return SONDE_OK;
 }
 
-static enum sonde_status make_listener(const struct serve_settings *settings, int *listener,
-				       struct sonde_error *err)
+/* Who can reach it must be known. *found is to be freed where this succeeds. */
+static enum sonde_status find_address(const struct serve_settings *settings,
+				      struct addrinfo **found, struct sonde_error *err)
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
 					.ai_flags = AI_PASSIVE | AI_NUMERICSERV };
-	struct addrinfo *found = NULL;
 	enum sonde_status status;
 	const char *port = NULL;
 	char host[256] = "";
@@ -234,18 +239,39 @@ static enum sonde_status make_listener(const struct serve_settings *settings, in
 	status = split_address(settings->listen, host, sizeof(host), &port, err);
 	if (status < 0)
 		return status;
-	failure = getaddrinfo(host[0] ? host : NULL, port, &hints, &found);
+	failure = getaddrinfo(host[0] ? host : NULL, port, &hints, found);
 	if (failure)
 		return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
 				  "'%s' is no address to listen on: %s", settings->listen,
 				  gai_strerror(failure));
-	if (!settings->token && !is_loopback(found->ai_addr))
-		status = sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
-				    "'%s' can be reached from other machines: that needs a token, "
-				    "by --token-file or in SONDE_TOKEN",
-				    settings->listen);
-	else
-		status = bind_socket(settings->listen, found, listener, err);
+	if (settings->token || is_loopback((*found)->ai_addr))
+		return SONDE_OK;
+	freeaddrinfo(*found);
+	return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
+			  "'%s' can be reached from other machines: that needs a token, "
+			  "by --token-file or in SONDE_TOKEN",
+			  settings->listen);
+}
+
+enum sonde_status serve_check(const struct serve_settings *settings, struct sonde_error *err)
+{
+	struct addrinfo *found;
+	enum sonde_status status = find_address(settings, &found, err);
+
+	if (status >= 0)
+		freeaddrinfo(found);
+	return status;
+}
+
+static enum sonde_status make_listener(const struct serve_settings *settings, int *listener,
+				       struct sonde_error *err)
+{
+	struct addrinfo *found;
+	enum sonde_status status = find_address(settings, &found, err);
+
+	if (status < 0)
+		return status;
+	status = bind_socket(settings->listen, found, listener, err);
 	freeaddrinfo(found);
 	return status;
 }

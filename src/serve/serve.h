@@ -19,6 +19,9 @@ struct serve_settings {
 /* The defaults. */
 void serve_settings_init(struct serve_settings *settings);
 
+/* Whether one may listen there, before anything is made. SONDE_ARGUMENT as serve_open(). */
+enum sonde_status serve_check(const struct serve_settings *settings, struct sonde_error *err);
+
 struct serve;
 
 /* Strings in `settings` are borrowed. SONDE_ARGUMENT for an address that is none, or needs a token. */

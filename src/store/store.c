@@ -41,7 +41,7 @@ static enum sonde_status lock_at(struct sonde_store *store, const char *path,
 	int size, fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 
 	if (fd < 0)
-		return sonde_fail_errno(err, path, "cannot be opened");
+		return sonde_fail_errno(err, path, "the store cannot be opened for writing");
 	if (flock(fd, LOCK_EX | LOCK_NB)) {
 		enum sonde_status status = errno == EWOULDBLOCK ?
 						   refuse_locked(fd, path, err) :

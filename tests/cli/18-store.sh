@@ -113,6 +113,16 @@ for condition in '(' ')' 'a=' '=b' 'a>b' 'duration>5' '"x' 'a and' 'not' '!a' 'e
 done
 run store search missing
 exits 3 "a store that is not there"
+err_has "'sonde store init missing' makes a store" "what to do is said"
+run store search old/000000/traces.dat
+exits 3 "a file in place of a store"
+err_has "this is no folder, and a trace store is one" "it is said"
+run store search trace
+exits 3 "another recording in place of a store"
+err_has "expected a trace store" "what was expected is said"
+run store search old --from yesterday
+exits 2 "a time that is none"
+err_has "neither a date like 2026-01-02 nor a time like -1h" "what times look like is said"
 
 # Statistics and values.
 run store stats old --by URI -n 1
@@ -133,15 +143,84 @@ out_has '^ +151  ROWS$' "names of attributes"
 # A store of our own.
 run store init new
 exits 0 "init"
-for command in info check "store search" "store stats" "store values"; do
-	# shellcheck disable=SC2086 # two words
-	run $command new
-	exits 0 "$command of a store without traces"
+for command in search stats values; do
+	run store $command new
+	exits 0 "$command in a store without traces"
+	err_has "the store has no traces yet" "$command says so"
 done
+run store check new
+exits 0 "check of a store without traces"
 run info new
+exits 0 "info about one"
 out_has "state +finished" "and nothing is wrong with it"
 run store init new
 exits 3 "init of what is there"
+run store init tree
+exits 3 "init of a file"
+err_has "tree: this is no folder" "it is said"
+
+# Nothing is written where there is no store.
+mkdir empty
+for folder in trace empty; do
+	for command in rotate archive; do
+		run store $command $folder
+		exits 3 "$command of a folder that is no store: $folder"
+	done
+	run store ingest $folder trace
+	exits 3 "ingest into $folder"
+	err_has "this folder is no trace store" "it is said"
+	[ ! -e $folder/sonde.lock ] && [ ! -e $folder/000000 ]
+	ok $? "nothing was written into it"
+done
+run store serve trace --listen 127.0.0.1:0
+exits 3 "serve of a folder that is no store"
+run store rotate minimal/000001
+exits 3 "rotate of one part"
+err_has "one part of a store; give the folder that it is in" "what to do is said"
+
+# Addresses.
+for address in nonsense 127.0.0.1 ::1 127.0.0.1:99999 127.0.0.1:http; do
+	run store serve new --listen "$address"
+	exits 2 "serve at $address"
+done
+run store serve new --listen 0.0.0.0:0
+exits 2 "serve for other machines without a token"
+err_has "needs a token, by --token-file or in SONDE_TOKEN" "what to do is said"
+run store serve never --listen 0.0.0.0:0
+[ ! -e never ]
+ok $? "no store was made"
+: >token
+run store serve new --listen 0.0.0.0:0 --token-file token
+exits 3 "an empty token"
+
+# Another writer.
+"$SONDE" store serve new --listen 127.0.0.1:0 >listening 2>served </dev/null &
+server=$!
+tries=0
+until grep -qs listening listening || [ $tries -gt 100 ]; do
+	tries=$((tries + 1))
+	sleep 0.1
+done
+run store ingest new trace
+exits 3 "ingest while a server writes"
+err_has "another process \($server\) writes to this store" "who it is, is said"
+run store search new
+exits 0 "search while a server writes"
+run store serve other --listen "$(sed 's,.*//,,' listening)"
+exits 3 "serve at an address in use"
+err_has "cannot be listened on; is another server there" "it is said"
+kill $server
+wait $server
+ok $? "the server ends in peace"
+if [ "$(id -u)" -ne 0 ]; then
+	chmod a-w new new/sonde.lock
+	run store ingest new trace
+	exits 3 "ingest into a store that cannot be written"
+	err_has "the store cannot be opened for writing" "it is said"
+	run store search new
+	exits 0 "search in it"
+	chmod u+w new new/sonde.lock
+fi
 run store ingest nowhere trace
 exits 3 "ingest into nothing"
 err_has "'sonde store init nowhere' makes a store" "what to do is said"

@@ -344,7 +344,7 @@ class Crowds(ServeCase):
         connection.close()
         code, errors = server.stop()
         self.assertEqual(code, 0)
-        self.assertIn("1 traces with 1 records", errors)
+        self.assertIn("1 trace with 1 record", errors)
         self.assertEqual(len(self.search(server.store)), 1)
 
 

@@ -156,19 +156,20 @@ static enum sonde_status open_folder(struct zts_base *base, struct sonde_diagnos
 	struct sonde_folder folder;
 	size_t named;
 	enum sonde_status status = sonde_folder_read(&folder, base->path, err);
-	bool is_empty_store;
+	bool is_store;
 
 	if (status < 0)
 		return status;
 	status = open_parts(base, &folder, diagnostics, &named, err);
-	is_empty_store = zts_is_empty_store(&folder);
+	base->is_empty = !named;
+	is_store = named || zts_is_empty_store(&folder);
 	sonde_folder_release(&folder);
 	if (status < 0)
 		return status;
-	if (!named && !is_empty_store) {
-		sonde_fail(
-			err, SONDE_FORMAT, SONDE_NO_OFFSET,
-			"expected a trace store (a folder with folders like 000001), found none");
+	if (!is_store) {
+		sonde_fail(err, SONDE_FORMAT, SONDE_NO_OFFSET,
+			   "expected a trace store (a folder with store.props, or with folders "
+			   "like 000001), found none");
 		sonde_error_set_file(err, base->path);
 		return SONDE_FORMAT;
 	}

@@ -236,7 +236,10 @@ int zts_probe(const char *path)
 		return 90;
 	if (sonde_folder_read(&folder, path, NULL) < 0)
 		return 0;
-	for (size_t i = 0; i < folder.count && !sure; i++) {
+	/* Other programs may have files of that name, too. */
+	if (zts_is_empty_store(&folder))
+		sure = 20;
+	for (size_t i = 0; i < folder.count && sure < 90; i++) {
 		uint32_t number;
 		char *part = zts_part_number(folder.names[i], &number) ?
 				     sonde_path_join(path, folder.names[i]) :
@@ -246,8 +249,6 @@ int zts_probe(const char *path)
 			sure = 90;
 		free(part);
 	}
-	if (zts_is_empty_store(&folder))
-		sure = 50;
 	sonde_folder_release(&folder);
 	return sure;
 }

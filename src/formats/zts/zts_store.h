@@ -41,6 +41,7 @@ struct zts_base {
 	char *path;
 	SONDE_VEC(struct zts_part *) parts; /* by number */
 	bool is_part;			    /* the path is that of its only part */
+	bool is_empty; /* when it was opened it had no parts, not even such that cannot be read */
 };
 
 /*

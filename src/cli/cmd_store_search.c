@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `sonde store search`: which traces, a line each. */
 #include "base/json.h"
+#include "base/uuid.h"
 #include "cli/commands.h"
 #include "cli/human.h"
 #include "cli/store_filter.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `sonde store stats`: how long things take, by method, attribute, type, service, host or environment. */
+/*
+ * `sonde store stats`: how long things take, by method, attribute, type, service, host or
+ * environment.
+ */
 #include <stdio.h>
 #include <string.h>
 

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/uuid.h"
 #include "cli/human.h"
 #include "cli/text.h"
 #include "store/value.h"

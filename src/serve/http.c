@@ -423,7 +423,10 @@ static enum sonde_status start_daemon(struct http_server *server, struct sonde_e
 	const struct http_limits *limits = &server->settings.limits;
 	unsigned int threads = thread_count();
 
-	/* more connections than the limit, so that those beyond get an answer; each thread its share */
+	/*
+	 * more connections than the limit, so that those beyond get an answer; each thread its
+	 * share
+	 */
 	server->daemon = MHD_start_daemon(
 		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
 		NULL, NULL, on_request, server, MHD_OPTION_EXTERNAL_LOGGER, ignore_message, NULL,

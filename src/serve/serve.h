@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The server of a trace store: OpenTelemetry (OTLP over HTTP) and Zorka agents, health and metrics. What
- * is acknowledged is on the disk.
+ * The server of a trace store: OpenTelemetry (OTLP over HTTP) and Zorka agents, health and metrics.
+ * What is acknowledged is on the disk.
  */
 #ifndef SONDE_SERVE_SERVE_H
 #define SONDE_SERVE_SERVE_H
@@ -21,7 +21,9 @@ void serve_settings_init(struct serve_settings *settings);
 
 struct serve;
 
-/* Strings in `settings` are borrowed. SONDE_ARGUMENT for an address that is none, or needs a token. */
+/*
+ * Strings in `settings` are borrowed. SONDE_ARGUMENT for an address that is none, or needs a token.
+ */
 enum sonde_status serve_open(struct sonde_store *store, const struct serve_settings *settings,
 			     struct serve **serve, struct sonde_error *err);
 /* Where it listens: "127.0.0.1:4318". Borrowed. */

@@ -34,7 +34,10 @@ enum sonde_status sonde_look_times(struct sonde_look *look, uint32_t slot, uint6
 const char *const *sonde_field_attributes(enum sonde_query_field field);
 uint32_t sonde_field_of_slot(enum sonde_query_field field, const struct zts_slot *slot);
 
-/* Whether a method (text id) has such a name: class.method, the method's alone, or exactly as it is shown. */
+/*
+ * Whether a method (text id) has such a name: class.method, the method's alone, or exactly as it is
+ * shown.
+ */
 bool sonde_method_matches(struct zts_texts *texts, const struct sonde_query_node *test, uint32_t id,
 			  struct sonde_buffer *space);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values of attributes, which are CBOR with texts as ids: their plain values one by one, and as JSON.
- * What sonde writes for types that the format lacks ({"double": ...}, {"bytes": ...}) is unwrapped.
+ * Values of attributes, which are CBOR with texts as ids: their plain values one by one, and as
+ * JSON. What sonde writes for types that the format lacks ({"double": ...}, {"bytes": ...}) is
+ * unwrapped.
  */
 #ifndef SONDE_STORE_VALUE_H
 #define SONDE_STORE_VALUE_H

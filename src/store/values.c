@@ -175,7 +175,10 @@ static enum sonde_status count_pair(struct counter *counter, const struct pairs 
 	return status == SONDE_NOMEM ? sonde_fail_nomem(err) : status;
 }
 
-/* Values that have pairs are counted by postings; traces without any (but with the key) are left in `slots`. */
+/*
+ * Values that have pairs are counted by postings; traces without any (but with the key) are left in
+ * `slots`.
+ */
 static enum sonde_status count_by_index(struct counter *counter, const struct pairs *pairs,
 					const struct zts_set *keys, struct zts_set *slots,
 					struct sonde_error *err)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A trace store as a format with each allocation and each call to the system failing in turn: opened and walked with
- * details, checked, recovered, written. What cannot be done fails cleanly; an output is whole or absent.
+ * A trace store as a format with each allocation and each call to the system failing in turn:
+ * opened and walked with details, checked, recovered, written. What cannot be done fails cleanly;
+ * an output is whole or absent.
  */
 #include <setjmp.h>
 #include <stdarg.h>

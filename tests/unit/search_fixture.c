@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A store of random traces: strings, numbers, doubles, arrays, exceptions with causes, traces in traces. */
+/*
+ * A store of random traces: strings, numbers, doubles, arrays, exceptions with causes, traces in
+ * traces.
+ */
 #include "search_fixture.h"
 
 #include <setjmp.h>

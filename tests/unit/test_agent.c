@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Data of agents: definitions that come, change and are missing; damage leaves nothing in the store. What
- * comes out of a store again is tested in tests/interop.
+ * Data of agents: definitions that come, change and are missing; damage leaves nothing in the
+ * store. What comes out of a store again is tested in tests/interop.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -40,8 +40,9 @@ static bool keep(void *context, const struct zts_index_trace *trace)
 }
 
 /*
- * 10: exception of class 11, message 12, stack 13, cause 20; 13: frames 14, 15 and 14 again; 14: class 11,
- * method 16, file 17; 15: class 18, method 16, file 0. 20: of class 21, no stack, caused by 10: a circle.
+ * 10: exception of class 11, message 12, stack 13, cause 20; 13: frames 14, 15 and 14 again; 14:
+ * class 11, method 16, file 17; 15: class 18, method 16, file 0. 20: of class 21, no stack, caused
+ * by 10: a circle.
  */
 static bool text_of(void *context, uint32_t id, const char **text, size_t *size)
 {

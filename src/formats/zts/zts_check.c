@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checking a store: its parts on several threads, each with a list of findings of its own. Here: folders,
- * their names and settings; the rest is in zts_check_*.c.
+ * Checking a store: its parts on several threads, each with a list of findings of its own. Here:
+ * folders, their names and settings; the rest is in zts_check_*.c.
  */
 #include "formats/zts/zts_check.h"
 

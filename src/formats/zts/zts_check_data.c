@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The content of chunks: which texts it refers to, and whether times make sense. References are found by going
- * from one CBOR item to the next, so that chunks which continue others need no special care.
+ * The content of chunks: which texts it refers to, and whether times make sense. References are
+ * found by going from one CBOR item to the next, so that chunks which continue others need no
+ * special care.
  */
 #include <inttypes.h>
 

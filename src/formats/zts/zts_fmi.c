@@ -181,8 +181,8 @@ static void reverse(struct sonde_buffer *out, size_t start)
 }
 
 /*
- * Hostile ranks may send a walk in circles: after so many of the whole text's length in vain no more
- * texts are read.
+ * Hostile ranks may send a walk in circles: after so many of the whole text's length in vain no
+ * more texts are read.
  */
 #define VAIN_TEXTS 16
 

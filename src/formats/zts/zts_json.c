@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/base64.h"
+#include "formats/zts/zts_put_value.h"
 
 /* JSON has 64 levels; some are around the value. */
 #define DEPTH_MAX 40
@@ -42,20 +43,6 @@ static void put_number(struct put *put, const struct sonde_cbor_item *item)
 		snprintf(text, sizeof(text), "-%llu", (unsigned long long)item->value + 1);
 		sonde_json_raw(put->json, text);
 	}
-}
-
-void zts_format_double(double value, char text[ZTS_DOUBLE_SIZE])
-{
-	char *comma;
-
-	for (int digits = 1; digits <= 17; digits++) {
-		snprintf(text, ZTS_DOUBLE_SIZE, "%.*g", digits, value);
-		if (strtod(text, NULL) == value)
-			break;
-	}
-	comma = strchr(text, ','); /* the locale of the program around */
-	if (comma)
-		*comma = '.';
 }
 
 /* A double as a JSON number that is not taken for an integer. */
@@ -280,14 +267,6 @@ static bool put_value(struct put *put, struct sonde_bytes *cbor, unsigned int de
 	}
 }
 
-void zts_json_put_value(struct zts_texts *texts, struct sonde_bytes *cbor,
-			struct sonde_json_writer *json, struct sonde_buffer *scratch)
-{
-	struct put put = { texts, json, scratch };
-
-	put_value(&put, cbor, 0);
-}
-
 void zts_json_put_attributes(struct zts_texts *texts, const struct zts_tree *tree, uint32_t record,
 			     uint32_t left_out, struct sonde_json_writer *json,
 			     struct sonde_buffer *scratch)
@@ -447,38 +426,4 @@ void zts_json_put_inline_exception(struct zts_texts *texts, const struct zts_tre
 	else
 		sonde_json_null(json);
 	sonde_json_object_end(json);
-}
-
-void zts_uuid_format(const uint64_t uuid[2], char text[ZTS_UUID_SIZE])
-{
-	snprintf(text, ZTS_UUID_SIZE, "%08x-%04x-%04x-%04x-%012llx", (unsigned int)(uuid[0] >> 32),
-		 (unsigned int)(uuid[0] >> 16 & 0xffff), (unsigned int)(uuid[0] & 0xffff),
-		 (unsigned int)(uuid[1] >> 48), (unsigned long long)(uuid[1] & 0xffffffffffff));
-}
-
-static int digit_of(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-bool zts_uuid_parse(const char *text, size_t size, uint64_t uuid[2])
-{
-	unsigned int digits = 0;
-
-	uuid[0] = uuid[1] = 0;
-	for (size_t i = 0; i < size; i++) {
-		int digit = digit_of(text[i]);
-
-		if (text[i] == '-' && (i == 8 || i == 13 || i == 18 || i == 23) && size == 36)
-			continue;
-		if (digit < 0 || digits == 32)
-			return false;
-		uuid[digits / 16] = uuid[digits / 16] << 4 | (unsigned int)digit;
-		digits++;
-	}
-	return digits == 32;
 }

@@ -12,14 +12,14 @@ enum sonde_status zts_part_link_chunks(struct zts_part *part, struct sonde_error
 bool zts_part_number(const char *name, uint32_t *number);
 
 /*
- * Takes what a writer added. SONDE_END where that is not enough (files came or went, a rebuilt part has
- * new data, damage): the part is to be opened anew.
+ * Takes what a writer added. SONDE_END where that is not enough (files came or went, a rebuilt part
+ * has new data, damage): the part is to be opened anew.
  */
 enum sonde_status zts_part_refresh(struct zts_part *part, struct sonde_error *err);
 
 /*
- * Gives rebuilt slots the UUIDs that the lines of the old metadata index have. False where it does not know
- * exactly these slots; nothing is changed then.
+ * Gives rebuilt slots the UUIDs that the lines of the old metadata index have. False where it does
+ * not know exactly these slots; nothing is changed then.
  */
 bool zts_part_recall_uuids(struct zts_part *part, struct zts_texts *meta);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opening a store as a recording: one pass over its traces, on several threads, finds when each begins and
- * ends and how many calls it has; then groups (processes), functions and lanes (tracks) are defined.
+ * Opening a store as a recording: one pass over its traces, on several threads, finds when each
+ * begins and ends and how many calls it has; then groups (processes), functions and lanes (tracks)
+ * are defined.
  */
 #include "formats/zts/zts_read.h"
 

@@ -171,14 +171,6 @@ static void pack(const struct sonde_buffer *wal, struct sonde_buffer *packed, co
 	printf("%-34s %9.1f %%\n", "  its size", 100.0 * (double)packed->size / (double)wal->size);
 }
 
-static bool take_slot(void *context, const uint8_t *bytes, size_t size)
-{
-	(void)bytes;
-	(void)size;
-	++*(size_t *)context;
-	return true;
-}
-
 static bool take_number(void *context, uint32_t number)
 {
 	(void)number;
@@ -186,9 +178,10 @@ static bool take_number(void *context, uint32_t number)
 	return true;
 }
 
-static bool take_id(void *context, uint32_t id)
+static bool take_id(void *context, uint32_t id, uint8_t first)
 {
 	(void)id;
+	(void)first;
 	++*(size_t *)context;
 	return true;
 }
@@ -218,21 +211,13 @@ static void search_packed(const struct sonde_buffer *packed, uint32_t texts, boo
 			size_t size = 1 + zts_id_put(id, pattern + 1);
 
 			pattern[size++] = ZTS_META_DEEP;
-			zts_fmi_before(fmi, pattern, size, ZTS_META_DEEP, take_slot, &found, NULL);
-		}
-		report("  bytes before 100 ids", found, "postings");
-		found = 0;
-		for (uint32_t id = 100; id < 200; id++) {
-			uint8_t pattern[ZTS_ID_DIGITS + 2] = { ZTS_META_ID_MARK };
-			size_t size = 1 + zts_id_put(id, pattern + 1);
-
-			pattern[size++] = ZTS_META_DEEP;
 			zts_fmi_numbers_before(fmi, pattern, size, ZTS_META_DEEP, texts / 3,
 					       take_number, &found, NULL);
 		}
 		report("  slots before 100 ids", found, "postings");
 	} else {
-		zts_fmi_find(fmi, (const uint8_t *)"FilterMap", 9, take_id, &found, NULL);
+		zts_fmi_find_within(fmi, (const uint8_t *)"FilterMap", 9, UINT64_MAX, take_id,
+				    &found, NULL);
 		report("  find a text", found, "texts");
 	}
 	sonde_buffer_clear(&out);

@@ -262,12 +262,6 @@ void sonde_cbor_put_int(struct sonde_buffer *buffer, int64_t value)
 		sonde_cbor_put_head(buffer, SONDE_CBOR_UINT, (uint64_t)value);
 }
 
-void sonde_cbor_put_text(struct sonde_buffer *buffer, const char *text, size_t length)
-{
-	sonde_cbor_put_head(buffer, SONDE_CBOR_TEXT, length);
-	sonde_buffer_put(buffer, text, length);
-}
-
 void sonde_cbor_put_simple(struct sonde_buffer *buffer, unsigned int value)
 {
 	if (value > INFO_LARGEST_INLINE)

@@ -89,7 +89,6 @@ static inline uint8_t *sonde_cbor_head_at(uint8_t *place, enum sonde_cbor_type t
 /* The same, appended. */
 void sonde_cbor_put_head(struct sonde_buffer *buffer, enum sonde_cbor_type type, uint64_t value);
 void sonde_cbor_put_int(struct sonde_buffer *buffer, int64_t value);
-void sonde_cbor_put_text(struct sonde_buffer *buffer, const char *text, size_t length);
 void sonde_cbor_put_simple(struct sonde_buffer *buffer, unsigned int value);
 
 #endif

@@ -28,11 +28,6 @@ const char *http_header(const struct http_request *request, const char *name)
 	return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
 }
 
-const char *http_query(const struct http_request *request, const char *name)
-{
-	return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
-}
-
 struct sonde_bytes http_body(const struct http_request *request)
 {
 	return sonde_bytes_of(request->body.data, request->body.size);

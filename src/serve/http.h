@@ -28,8 +28,6 @@ struct http_request; /* private to http.c */
  * Headers and the body; NULL where there is no such header. Borrowed, as long as the handler runs.
  */
 const char *http_header(const struct http_request *request, const char *name);
-/* Of the query behind the path. */
-const char *http_query(const struct http_request *request, const char *name);
 struct sonde_bytes http_body(const struct http_request *request);
 
 struct http_answer {

@@ -16,9 +16,6 @@ struct serve_settings {
 	struct http_limits limits;
 };
 
-/* The defaults. */
-void serve_settings_init(struct serve_settings *settings);
-
 struct serve;
 
 /*

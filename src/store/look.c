@@ -459,33 +459,3 @@ enum sonde_status sonde_look_test(struct sonde_look *look, const struct sonde_qu
 		*matches = record_matches(look, test, look->loaded.root + i);
 	return SONDE_OK;
 }
-
-static enum sonde_status look_node(struct sonde_look *look, const struct sonde_query *query,
-				   uint32_t number, uint32_t slot, bool *matches,
-				   struct sonde_error *err)
-{
-	const struct sonde_query_node *node = &query->nodes.items[number];
-	enum sonde_status status;
-
-	if (node->kind == SONDE_QUERY_TEST)
-		return sonde_look_test(look, node, slot, matches, err);
-	status = look_node(look, query, node->left, slot, matches, err);
-	if (status != SONDE_OK)
-		return status;
-	if (node->kind == SONDE_QUERY_NOT) {
-		*matches = !*matches;
-		return SONDE_OK;
-	}
-	if (*matches == (node->kind == SONDE_QUERY_OR))
-		return SONDE_OK;
-	return look_node(look, query, node->right, slot, matches, err);
-}
-
-enum sonde_status sonde_look_query(struct sonde_look *look, const struct sonde_query *query,
-				   uint32_t slot, bool *matches, struct sonde_error *err)
-{
-	*matches = true;
-	if (!query->nodes.count)
-		return SONDE_OK;
-	return look_node(look, query, query->root, slot, matches, err);
-}

@@ -22,10 +22,6 @@ void sonde_look_release(struct sonde_look *look);
 /* One condition (SONDE_QUERY_TEST). */
 enum sonde_status sonde_look_test(struct sonde_look *look, const struct sonde_query_node *test,
 				  uint32_t slot, bool *matches, struct sonde_error *err);
-/* The whole query. */
-enum sonde_status sonde_look_query(struct sonde_look *look, const struct sonde_query *query,
-				   uint32_t slot, bool *matches, struct sonde_error *err);
-
 /* Start and duration exactly, from the trace where the slot does not have them. */
 enum sonde_status sonde_look_times(struct sonde_look *look, uint32_t slot, uint64_t *start_ns,
 				   uint64_t *duration_ns, struct sonde_error *err);

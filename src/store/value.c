@@ -193,15 +193,6 @@ void sonde_value_walk(struct zts_texts *texts, struct sonde_bytes value,
 	sonde_buffer_release(&walk.space);
 }
 
-bool sonde_value_is_plain(struct zts_texts *texts, struct sonde_bytes value)
-{
-	struct walk walk = { .texts = texts, .bytes = value };
-	bool is_plain = next_step(&walk) == STEP_SCALAR;
-
-	sonde_buffer_release(&walk.space);
-	return is_plain;
-}
-
 static void put_scalar_json(struct sonde_json_writer *json, const struct sonde_scalar *scalar)
 {
 	char number[48];

@@ -35,9 +35,6 @@ void sonde_value_walk(struct zts_texts *texts, struct sonde_bytes value,
 		      bool (*found)(void *context, const struct sonde_scalar *scalar),
 		      void *context);
 
-/* Whether it is no array and no map (but one that is unwrapped). */
-bool sonde_value_is_plain(struct zts_texts *texts, struct sonde_bytes value);
-
 /* Appended: the value as JSON; a lost text is "#id". */
 void sonde_value_put_json(struct zts_texts *texts, struct sonde_bytes value,
 			  struct sonde_json_writer *json);

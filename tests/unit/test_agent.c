@@ -43,7 +43,8 @@ static void put_string(struct sonde_buffer *out, uint64_t id, const char *text, 
 {
 	put_tag(out, 0x0d, 3);
 	sonde_cbor_put_head(out, SONDE_CBOR_UINT, id);
-	sonde_cbor_put_text(out, text, strlen(text));
+	sonde_cbor_put_head(out, SONDE_CBOR_TEXT, strlen(text));
+	sonde_buffer_put(out, text, strlen(text));
 	sonde_cbor_put_head(out, SONDE_CBOR_UINT, type);
 }
 

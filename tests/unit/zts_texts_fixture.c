@@ -2,15 +2,10 @@
 /* Made-up texts and postings; bytes that must be escaped are among them. */
 #include <stdio.h>
 
+#include "../random.h"
 #include "formats/zts/zts_layout.h"
 #include "formats/zts/zts_wal.h"
 #include "zts_texts_fixture.h"
-
-uint32_t next_random(uint64_t *state, uint32_t end)
-{
-	*state = *state * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)((*state >> 33) % end);
-}
 
 static void put_id(struct sonde_buffer *text, uint32_t id)
 {

@@ -43,7 +43,7 @@ bool zts_is_part_file(const char *name)
 static enum sonde_status check_props(struct zts_part_check *check, struct sonde_error *err)
 {
 	static const char *const numbers[] = {
-		"store.iflags",	       "store.rotate.max-size", "store.rotate.max-num",
+		ZTS_PROPS_FLAGS,       "store.rotate.max-size", "store.rotate.max-num",
 		"ingest.min.duration", "store.text.wal-size",	"store.text.wal-num",
 		"store.meta.wal-size", "store.meta.wal-num",	ZTS_PROPS_NAMES,
 	};

@@ -117,11 +117,10 @@ static enum sonde_status read_props(struct zts_part *part, struct sonde_diagnost
 	if (status < 0)
 		zts_found(diagnostics, PROPS, part->path, SONDE_NO_OFFSET, "a file of settings\t%s",
 			  err->message);
-	if (!zts_props_number(&part->props, "store.iflags", &flags) &&
-	    zts_props_get(&part->props, "store.iflags", &size))
+	if (!zts_props_number(&part->props, ZTS_PROPS_FLAGS, &flags) &&
+	    zts_props_get(&part->props, ZTS_PROPS_FLAGS, &size))
 		zts_found(diagnostics, PROPS, part->path, SONDE_NO_OFFSET,
 			  "a number as store.iflags\tother text");
-	part->archived = flags & ZTS_PROPS_ARCHIVED;
 	part->has_names = zts_props_number(&part->props, ZTS_PROPS_NAMES, &names) && names;
 	part->slots.has_names = part->has_names;
 	return SONDE_OK;

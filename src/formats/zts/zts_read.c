@@ -40,11 +40,6 @@ static const struct sonde_recording_ops zts_recording_ops = {
 	.close = zts_close,
 };
 
-bool zts_recording_is_zts(const struct sonde_recording *recording)
-{
-	return recording->ops == &zts_recording_ops;
-}
-
 /* A codec state of the recording's, or a new one. */
 static struct sonde_codec_state take_codec(struct zts_recording *data)
 {

@@ -15,8 +15,7 @@ struct zts_part {
 	char *path;
 	uint32_t number;
 	unsigned int generation; /* 0, 1 or 2 */
-	bool archived;
-	bool has_names; /* ZTS_PROPS_NAMES: app, env, type, host are text ids */
+	bool has_names;		 /* ZTS_PROPS_NAMES: app, env, type, host are text ids */
 	/* slots and postings were made anew from traces.dat: generation 2, or damage */
 	bool is_rebuilt;
 	struct zts_props props;

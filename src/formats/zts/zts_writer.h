@@ -114,8 +114,8 @@ void zts_writer_end_record(struct zts_writer *writer, uint64_t stop, uint64_t ca
 			   uint32_t exception, uint32_t flags);
 /*
  * Appends the chunk, its texts, postings and slots to memory; written out when enough has come
- * together (the slots with the next flush or sync). SONDE_LIMIT, with nothing of the trace kept,
- * where the part is full or an app, env, host or type has a text id beyond 65535: begin a new part
+ * together (the slots with the next sync). SONDE_LIMIT, with nothing of the trace kept, where
+ * the part is full or an app, env, host or type has a text id beyond 65535: begin a new part
  * and give the trace to that one.
  */
 enum sonde_status zts_writer_end_trace(struct zts_writer *writer, struct sonde_error *err);
@@ -123,17 +123,15 @@ enum sonde_status zts_writer_end_trace(struct zts_writer *writer, struct sonde_e
 void zts_writer_abandon_trace(struct zts_writer *writer);
 
 /*
- * Writes out everything that is in memory, in the order that readers rely on: texts, data,
- * postings, slots, header.
+ * Writes out everything that is in memory, in the order that readers rely on (texts, data,
+ * postings, slots, header), and waits until it is on the disk: what is acknowledged.
  */
-enum sonde_status zts_writer_flush(struct zts_writer *writer, struct sonde_error *err);
-/* Flush, and wait until it is on the disk: what is acknowledged. */
 enum sonde_status zts_writer_sync(struct zts_writer *writer, struct sonde_error *err);
 
 /*
  * The same in two steps, so that others may go on with the writer while the disk is waited for:
- * `begin` with the writer, `finish` without. One at a time, and no flush between. The writer must
- * outlive it; after a failure it is of no more use. `finish` frees in any case.
+ * `begin` with the writer, `finish` without. One at a time, and no other sync between. The
+ * writer must outlive it; after a failure it is of no more use. `finish` frees in any case.
  */
 struct zts_writer_sync;
 enum sonde_status zts_writer_sync_begin(struct zts_writer *writer, struct zts_writer_sync **sync,

@@ -193,7 +193,7 @@ static void key_of(struct sonde_look *look, const struct zts_attribute_cursor *c
 	*key = (const char *)cursor->key_text;
 	*size = cursor->key_size;
 	if (!cursor->key_text)
-		sonde_text_of(look->part->texts, cursor->key, &look->name, key, size);
+		zts_texts_plain(look->part->texts, cursor->key, &look->name, key, size);
 }
 
 /* An attribute of a record; a key of NULL means any. */

@@ -11,9 +11,6 @@
 #include "formats/zts/zts_texts.h"
 #include "formats/zts/zts_tree.h"
 
-/* More levels than this are shown as null, and not looked into. */
-#define SONDE_VALUE_DEPTH 32
-
 enum sonde_scalar_kind {
 	SONDE_SCALAR_NULL,
 	SONDE_SCALAR_BOOL,

@@ -166,7 +166,7 @@ static enum sonde_status count_pair(struct counter *counter, const struct pairs 
 		status = sonde_find_postings(counter->finder, &id, true, &slots, err);
 		sonde_set_keep(&slots, within);
 		if (pair->value)
-			sonde_text_of(texts, pair->value, &counter->name, &text, &size);
+			zts_texts_plain(texts, pair->value, &counter->name, &text, &size);
 		if (status == SONDE_OK && !sonde_set_is_empty(&slots))
 			count_some(counter, text, size, zts_set_count(&slots));
 	}

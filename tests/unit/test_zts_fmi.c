@@ -80,24 +80,31 @@ static bool count_id(void *context, uint32_t id, uint8_t first)
 	return true;
 }
 
-/* How often a pattern is in each text, the hard way. */
+/*
+ * How often a pattern is in each text, the hard way. What is found very often is not found to the
+ * end.
+ */
+#define STEPS 500000
 static void check_find(const struct zts_fmi *fmi, const struct sonde_buffer *wal,
 		       const char *pattern, size_t size)
 {
 	uint32_t end = zts_fmi_first_id(fmi) + zts_fmi_words(fmi);
 	struct counts counts = { .by_id = calloc(end, sizeof(uint32_t)) };
 	struct zts_wal_entry entry = { .next = 4 };
+	enum sonde_status status = zts_fmi_find_within(fmi, (const uint8_t *)pattern, size, STEPS,
+						       count_id, &counts, NULL);
 
-	assert_int_equal(zts_fmi_find_within(fmi, (const uint8_t *)pattern, size, UINT64_MAX,
-					     count_id, &counts, NULL),
-			 SONDE_OK);
+	assert_true(status == SONDE_OK || status == SONDE_LIMIT);
 	while (zts_wal_at(bytes_of(wal), wal->size, entry.next, &entry, NULL) == SONDE_OK) {
 		const uint8_t *place = entry.text - 1, *last = entry.text + entry.size;
 		uint32_t count = 0;
 
 		for (; place <= last && place + size <= bytes_of(wal) + entry.next; place++)
 			count += !memcmp(place, pattern, size);
-		assert_int_equal(counts.by_id[entry.id], count);
+		if (status == SONDE_OK)
+			assert_int_equal(counts.by_id[entry.id], count);
+		else
+			assert_true(counts.by_id[entry.id] <= count);
 	}
 	free(counts.by_id);
 }

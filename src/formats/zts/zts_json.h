@@ -11,6 +11,17 @@
 #include "formats/zts/zts_tree.h"
 #include "formats/zts/zts_writer.h"
 
+/* How what JSON lacks is put. */
+enum zts_json_style {
+	ZTS_JSON_PLAIN, /* for people: bytes and NaN as texts */
+	ZTS_JSON_EXACT, /* so that zts_json_read_value() has the same value again */
+};
+
+/* One value; what is damaged or nested too deep becomes null. `scratch` is overwritten. */
+void zts_json_put_value(struct zts_texts *texts, struct sonde_bytes value,
+			enum zts_json_style style, struct sonde_json_writer *json,
+			struct sonde_buffer *scratch);
+
 /* All attributes of a record as an object, without the one whose key is `left_out`. */
 void zts_json_put_attributes(struct zts_texts *texts, const struct zts_tree *tree, uint32_t record,
 			     uint32_t left_out, struct sonde_json_writer *json,

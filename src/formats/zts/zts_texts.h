@@ -71,6 +71,13 @@ bool zts_text_next_frame(struct zts_typed_text *stack, uint32_t *frame);
  */
 void zts_texts_put_name(struct zts_texts *texts, uint32_t id, struct sonde_buffer *out);
 
+/*
+ * The bytes of a plain text, borrowed from the index or from `space` (until it is used again); what
+ * is composed, lost or damaged as zts_texts_put_name() has it. Id 0 is the empty text.
+ */
+void zts_texts_plain(struct zts_texts *texts, uint32_t id, struct sonde_buffer *space,
+		     const char **text, size_t *size);
+
 /* Sets of ids (or of slots): a bitmap. Zeroed is empty. */
 struct zts_set {
 	uint64_t *words;

@@ -100,6 +100,20 @@ int cli_store_open(struct cli *cli, const char *path, struct zts_base **base)
 	return cli_fail(cli, &err);
 }
 
+int cli_store_read(struct cli *cli,
+		   int (*work)(struct cli *cli, const void *options, struct zts_base *base),
+		   const void *options)
+{
+	struct zts_base *base;
+	int code = cli_store_open(cli, cli->operands[0], &base);
+
+	if (code != CLI_OK)
+		return code;
+	code = work(cli, options, base);
+	zts_base_free(base);
+	return code;
+}
+
 void cli_warn_of_unreadable(struct cli *cli, const char *path, uint64_t unreadable)
 {
 	if (unreadable)

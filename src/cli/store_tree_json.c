@@ -8,7 +8,7 @@
 
 #include "base/uuid.h"
 #include "cli/store_tree.h"
-#include "store/value.h"
+#include "store/attribute.h"
 
 struct json_output {
 	struct cli *cli;

@@ -281,6 +281,17 @@ static enum sonde_status put_attributes(struct translation *translation, uint32_
 
 /* --- exceptions --- */
 
+static enum sonde_status next_untagged(struct translation *translation, struct sonde_bytes *bytes,
+				       struct sonde_cbor_item *item)
+{
+	enum sonde_status status;
+
+	do {
+		status = agent_next(bytes, item, translation->err);
+	} while (status >= 0 && item->type == SONDE_CBOR_TAG);
+	return status;
+}
+
 /* A string of the agent, a text, or null. */
 static enum sonde_status read_reference(struct translation *translation, struct sonde_bytes *bytes,
 					enum zts_text_kind kind, uint32_t *stored)
@@ -289,11 +300,9 @@ static enum sonde_status read_reference(struct translation *translation, struct 
 	enum sonde_status status;
 
 	*stored = 0;
-	do {
-		status = agent_next(bytes, &item, translation->err);
-		if (status < 0)
-			return status;
-	} while (item.type == SONDE_CBOR_TAG);
+	status = next_untagged(translation, bytes, &item);
+	if (status < 0)
+		return status;
 	if (item.type == SONDE_CBOR_UINT)
 		return translate_string(translation, item.value, stored);
 	if (item.type == SONDE_CBOR_TEXT && !item.indefinite)
@@ -309,11 +318,9 @@ static enum sonde_status read_number(struct translation *translation, struct son
 	struct sonde_cbor_item item;
 	enum sonde_status status;
 
-	do {
-		status = agent_next(bytes, &item, translation->err);
-		if (status < 0)
-			return status;
-	} while (item.type == SONDE_CBOR_TAG);
+	status = next_untagged(translation, bytes, &item);
+	if (status < 0)
+		return status;
 	*number = item.type == SONDE_CBOR_UINT ? item.value : 0;
 	if (item.type == SONDE_CBOR_UINT || item.type == SONDE_CBOR_NEGATIVE ||
 	    item.type == SONDE_CBOR_SIMPLE)

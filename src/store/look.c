@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "store/attribute.h"
 #include "store/names.h"
-#include "store/value.h"
 
 #define LONGEST_CAUSES 100 /* exceptions that cause each other; damaged ones go in circles */
 

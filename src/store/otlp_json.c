@@ -43,28 +43,9 @@ static enum sonde_status unexpected(struct reading *reading, const char *wanted)
 }
 
 /*
- * The members of the object that comes next, one call of `member` each with the key as present
- * token; it must read or skip the value. null is an object without members.
+ * The members of an object whose beginning is the present token, one call of `member` each with the
+ * key as present token; it must read or skip the value.
  */
-static enum sonde_status read_object(struct reading *reading, read_member *member, void *target)
-{
-	enum sonde_status status = next(reading);
-
-	if (status < 0 || reading->json.token == SONDE_JSON_NULL)
-		return status;
-	if (reading->json.token != SONDE_JSON_OBJECT_BEGIN)
-		return unexpected(reading, "an object");
-	for (;;) {
-		status = next(reading);
-		if (status < 0 || reading->json.token == SONDE_JSON_OBJECT_END)
-			return status;
-		status = member(reading, target);
-		if (status < 0)
-			return status;
-	}
-}
-
-/* Like read_object(), with the object's beginning as the present token. */
 static enum sonde_status read_members(struct reading *reading, read_member *member, void *target)
 {
 	enum sonde_status status;
@@ -77,6 +58,18 @@ static enum sonde_status read_members(struct reading *reading, read_member *memb
 		if (status < 0)
 			return status;
 	}
+}
+
+/* Likewise of the object that comes next. null is an object without members. */
+static enum sonde_status read_object(struct reading *reading, read_member *member, void *target)
+{
+	enum sonde_status status = next(reading);
+
+	if (status < 0 || reading->json.token == SONDE_JSON_NULL)
+		return status;
+	if (reading->json.token != SONDE_JSON_OBJECT_BEGIN)
+		return unexpected(reading, "an object");
+	return read_members(reading, member, target);
 }
 
 /* Every object in the array that comes next: `item` is called behind its beginning. */

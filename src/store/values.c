@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/attribute.h"
 #include "store/find_ids.h"
 #include "store/groups_private.h"
 #include "store/names.h"
-#include "store/value.h"
 
 /* So many values are asked of the index one by one; more are counted by looking at the traces. */
 #define MOST_PAIRS 256

@@ -18,7 +18,7 @@
 #include "base/crc.h"
 #include "formats/zts/zts_chunks.h"
 #include "formats/zts/zts_layout.h"
-#include "formats/zts/zts_tree_decoder.h"
+#include "formats/zts/zts_tree_private.h"
 #include "scratch.h"
 #include "zts_bytes.h"
 

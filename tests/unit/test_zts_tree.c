@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "../zts_tree_same.h"
-#include "formats/zts/zts_tree_decoder.h"
+#include "formats/zts/zts_tree_private.h"
 #include "zts_bytes.h"
 
 static uint8_t input[4096];

@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "formats/zts/zts_fmi.h"
 #include "formats/zts/zts_wal.h"
-#include "formats/zts/zts_writer_parts.h"
+#include "formats/zts/zts_writer_private.h"
 
 /* So many bytes of WALs at most become one FMI: packing takes about six times that in memory. */
 #define GROUP_SIZE ((size_t)32 << 20)

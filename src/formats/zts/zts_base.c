@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "formats/zts/zts_findings.h"
-#include "formats/zts/zts_part.h"
+#include "formats/zts/zts_part_private.h"
 
 #define LOCK_NAME "sonde.lock"
 

@@ -3,7 +3,7 @@
  * Definitions of a store's recording: a process for each app, environment and host, its methods as
  * functions, its lanes as tracks. Numbers follow the order of traces, whatever the threads did.
  */
-#include "formats/zts/zts_define.h"
+#include "formats/zts/zts_scan.h"
 
 #include <inttypes.h>
 #include <stdio.h>

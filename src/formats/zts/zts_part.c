@@ -4,7 +4,7 @@
  * all that they refer to was written before them), and has the metadata made anew where it is
  * missing or damaged.
  */
-#include "formats/zts/zts_part.h"
+#include "formats/zts/zts_part_private.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/zts/zts_define.h"
 #include "formats/zts/zts_findings.h"
 #include "formats/zts/zts_scan.h"
 

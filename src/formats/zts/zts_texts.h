@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/vec.h"
 #include "formats/zts/zts_layout.h"
+#include "formats/zts/zts_set.h"
 
 struct zts_texts;
 
@@ -77,26 +78,6 @@ void zts_texts_put_name(struct zts_texts *texts, uint32_t id, struct sonde_buffe
  */
 void zts_texts_plain(struct zts_texts *texts, uint32_t id, struct sonde_buffer *space,
 		     const char **text, size_t *size);
-
-/* Sets of ids (or of slots): a bitmap. Zeroed is empty. */
-struct zts_set {
-	uint64_t *words;
-	size_t size; /* how many numbers it has room for */
-};
-bool zts_set_init(struct zts_set *set, size_t size); /* false: no memory */
-void zts_set_release(struct zts_set *set);
-static inline void zts_set_add(struct zts_set *set, size_t number)
-{
-	if (number < set->size)
-		set->words[number / 64] |= 1ull << (number % 64);
-}
-static inline bool zts_set_has(const struct zts_set *set, size_t number)
-{
-	return number < set->size && (set->words[number / 64] >> (number % 64) & 1);
-}
-size_t zts_set_count(const struct zts_set *set);
-/* The lowest member not below `from`; SIZE_MAX where there is none. */
-size_t zts_set_next(const struct zts_set *set, size_t from);
 
 enum zts_match { ZTS_MATCH_EXACT, ZTS_MATCH_PREFIX, ZTS_MATCH_SUBSTRING };
 

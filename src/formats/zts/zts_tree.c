@@ -3,7 +3,7 @@
  * Call trees out of the bytes of chunks. The items that nearly all bytes consist of are taken here,
  * in one loop without calls; zts_tree_items.c does the others. Also the attributes of a record.
  */
-#include "formats/zts/zts_tree_decoder.h"
+#include "formats/zts/zts_tree_private.h"
 
 /* Bytes as existing programs write them; the numbers are those of zts_layout.h. */
 #define RECORD_BYTE (0xc0 | ZTS_TAG_RECORD)

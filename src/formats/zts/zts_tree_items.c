@@ -5,7 +5,7 @@
  */
 #include <inttypes.h>
 
-#include "formats/zts/zts_tree_decoder.h"
+#include "formats/zts/zts_tree_private.h"
 
 #define WORD_SIZE 8
 #define TICKS_BITS 40

@@ -5,7 +5,7 @@
  */
 #include "base/cbor.h"
 #include "base/hash.h"
-#include "formats/zts/zts_writer_parts.h"
+#include "formats/zts/zts_writer_private.h"
 
 #include <sonde/definitions.h>
 

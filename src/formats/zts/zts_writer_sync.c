@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "formats/zts/zts_writer_parts.h"
+#include "formats/zts/zts_writer_private.h"
 
 enum sonde_status zts_writer_write_out(struct zts_writer *writer, struct sonde_error *err)
 {

@@ -11,7 +11,7 @@
 #include "base/now.h"
 #include "formats/zts/zts_texts.h"
 #include "formats/zts/zts_wal.h"
-#include "formats/zts/zts_writer_parts.h"
+#include "formats/zts/zts_writer_private.h"
 
 #define FIRST_SLOTS 1024
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One trace of a part: its chunk or chunks read and decoded, its first record found, its times. */
-#include "formats/zts/zts_part.h"
+#include "formats/zts/zts_part_private.h"
 #include "formats/zts/zts_rebuild.h"
 
 #define MS_NS 1000000u

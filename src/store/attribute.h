@@ -4,8 +4,8 @@
  * JSON. What sonde writes for types that the format lacks ({"double": ...}, {"bytes": ...}) is
  * unwrapped.
  */
-#ifndef SONDE_STORE_VALUE_H
-#define SONDE_STORE_VALUE_H
+#ifndef SONDE_STORE_ATTRIBUTE_H
+#define SONDE_STORE_ATTRIBUTE_H
 
 #include "base/json.h"
 #include "formats/zts/zts_texts.h"

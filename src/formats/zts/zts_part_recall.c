@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/uuid.h"
-#include "formats/zts/zts_part.h"
+#include "formats/zts/zts_part_private.h"
 #include "formats/zts/zts_wal.h"
 
 /* A slot has three entries at most. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values of attributes as searches and people take them. */
-#include "store/value.h"
+#include "store/attribute.h"
 
 #include <string.h>
 

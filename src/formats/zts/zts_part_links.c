@@ -8,7 +8,7 @@
 
 #include "base/hash.h"
 #include "base/sort.h"
-#include "formats/zts/zts_part.h"
+#include "formats/zts/zts_part_private.h"
 
 /* Slots of the chunks of chunked traces, by data offset. */
 struct chunk_slots {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between zts_part.c, zts_links.c and zts_base.c: what outsiders of a part do not need. */
-#ifndef SONDE_FORMATS_ZTS_PART_H
-#define SONDE_FORMATS_ZTS_PART_H
+/* Between zts_part.c, zts_part_links.c and zts_base.c: what outsiders of a part do not need. */
+#ifndef SONDE_FORMATS_ZTS_PART_PRIVATE_H
+#define SONDE_FORMATS_ZTS_PART_PRIVATE_H
 
 #include "formats/zts/zts_store.h"
 

@@ -88,6 +88,7 @@ int cli_store_open(struct cli *cli, const char *path, struct zts_base **base)
 	struct sonde_error err = { 0 };
 	enum sonde_status status;
 
+	*base = NULL;
 	if (!diagnostics)
 		return cli_fail_nomem(cli);
 	status = zts_base_open(path, diagnostics, base, &err);

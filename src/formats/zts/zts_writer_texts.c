@@ -364,12 +364,11 @@ uint32_t zts_writer_pair(struct zts_writer *writer, uint32_t key, uint32_t value
 uint32_t zts_writer_stack(struct zts_writer *writer, const uint32_t *frames, size_t count)
 {
 	struct sonde_buffer text = { 0 };
-	uint8_t digits[ZTS_ID_DIGITS];
 	uint32_t id = 0;
 
 	sonde_buffer_put_char(&text, ZTS_TEXT_STACK);
 	for (size_t i = 0; i < count; i++) {
-		sonde_buffer_put(&text, digits, zts_id_put(frames[i], digits));
+		zts_id_append(frames[i], &text);
 		sonde_buffer_put_char(&text, ZTS_TEXT_STACK);
 	}
 	if (text.failed)

@@ -39,18 +39,11 @@ static void report(const char *what, size_t count, const char *of)
 	started = sonde_now_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-static void put_id(struct sonde_buffer *text, uint32_t id)
-{
-	uint8_t digits[ZTS_ID_DIGITS];
-
-	sonde_buffer_put(text, digits, zts_id_put(id, digits));
-}
-
 static void put_ids(struct sonde_buffer *text, int marker, size_t count, uint32_t below)
 {
 	sonde_buffer_put_char(text, (char)marker);
 	for (size_t i = 0; i < count; i++) {
-		put_id(text, next_skewed(below));
+		zts_id_append(next_skewed(below), text);
 		sonde_buffer_put_char(text, (char)marker);
 	}
 }
@@ -126,9 +119,9 @@ static void put_line(struct sonde_buffer *text, int mark, uint32_t slot, uint32_
 		ids[i] = 1 + next_skewed(texts);
 	qsort(ids, count, sizeof(*ids), compare_ids);
 	for (uint32_t i = 0; i < count; i++) {
-		put_id(text, slot);
+		zts_id_append(slot, text);
 		sonde_buffer_put_char(text, ZTS_META_ID_MARK);
-		put_id(text, ids[i]);
+		zts_id_append(ids[i], text);
 		sonde_buffer_put_char(text, (char)mark);
 	}
 }
@@ -140,7 +133,7 @@ static void make_postings(struct sonde_buffer *wal, uint32_t slots, uint32_t tex
 	sonde_buffer_put(wal, ZTS_WAL_MAGIC, 4);
 	for (uint32_t slot = 0; slot < slots; slot++) {
 		sonde_buffer_clear(&text);
-		put_id(&text, slot);
+		zts_id_append(slot, &text);
 		sonde_buffer_put_format(&text, "\r%08x-%04x-%04x-%04x-%012x\v", next_random(~0u),
 					next_random(65536), next_random(65536), next_random(65536),
 					next_random(~0u));
@@ -171,14 +164,6 @@ static void pack(const struct sonde_buffer *wal, struct sonde_buffer *packed, co
 	printf("%-34s %9.1f %%\n", "  its size", 100.0 * (double)packed->size / (double)wal->size);
 }
 
-static bool take_slot(void *context, const uint8_t *bytes, size_t size)
-{
-	(void)bytes;
-	(void)size;
-	++*(size_t *)context;
-	return true;
-}
-
 static bool take_number(void *context, uint32_t number)
 {
 	(void)number;
@@ -186,9 +171,10 @@ static bool take_number(void *context, uint32_t number)
 	return true;
 }
 
-static bool take_id(void *context, uint32_t id)
+static bool take_id(void *context, uint32_t id, uint8_t first)
 {
 	(void)id;
+	(void)first;
 	++*(size_t *)context;
 	return true;
 }
@@ -218,21 +204,13 @@ static void search_packed(const struct sonde_buffer *packed, uint32_t texts, boo
 			size_t size = 1 + zts_id_put(id, pattern + 1);
 
 			pattern[size++] = ZTS_META_DEEP;
-			zts_fmi_before(fmi, pattern, size, ZTS_META_DEEP, take_slot, &found, NULL);
-		}
-		report("  bytes before 100 ids", found, "postings");
-		found = 0;
-		for (uint32_t id = 100; id < 200; id++) {
-			uint8_t pattern[ZTS_ID_DIGITS + 2] = { ZTS_META_ID_MARK };
-			size_t size = 1 + zts_id_put(id, pattern + 1);
-
-			pattern[size++] = ZTS_META_DEEP;
 			zts_fmi_numbers_before(fmi, pattern, size, ZTS_META_DEEP, texts / 3,
 					       take_number, &found, NULL);
 		}
 		report("  slots before 100 ids", found, "postings");
 	} else {
-		zts_fmi_find(fmi, (const uint8_t *)"FilterMap", 9, take_id, &found, NULL);
+		zts_fmi_find_within(fmi, (const uint8_t *)"FilterMap", 9, UINT64_MAX, take_id,
+				    &found, NULL);
 		report("  find a text", found, "texts");
 	}
 	sonde_buffer_clear(&out);

@@ -85,6 +85,34 @@ static inline void sonde_store_u64le(uint8_t *p, uint64_t value)
 	memcpy(p, &value, sizeof(value));
 }
 
+static inline uint32_t sonde_load_u32be(const uint8_t *p)
+{
+	uint32_t value;
+
+	memcpy(&value, p, sizeof(value));
+	return be32toh(value);
+}
+
+static inline uint64_t sonde_load_u64be(const uint8_t *p)
+{
+	uint64_t value;
+
+	memcpy(&value, p, sizeof(value));
+	return be64toh(value);
+}
+
+static inline void sonde_store_u32be(uint8_t *p, uint32_t value)
+{
+	value = htobe32(value);
+	memcpy(p, &value, sizeof(value));
+}
+
+static inline void sonde_store_u64be(uint8_t *p, uint64_t value)
+{
+	value = htobe64(value);
+	memcpy(p, &value, sizeof(value));
+}
+
 static inline uint8_t sonde_bytes_u8(struct sonde_bytes *bytes)
 {
 	const uint8_t *p = sonde_bytes_take(bytes, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Heads of CBOR items, taken apart and put together. What the items mean is the caller's; nesting is
- * followed in sonde_cbor_skip() only, with a stack of fixed size.
+ * Heads of CBOR items, taken apart and put together. What the items mean is the caller's; nesting
+ * is followed in sonde_cbor_skip() only, with a stack of fixed size.
  */
 #include <math.h>
 
@@ -12,7 +12,6 @@
 #define INFO_LARGEST_INLINE 23
 #define INFO_ONE_BYTE 24
 #define INFO_EIGHT_BYTES 27
-#define FIRST_LONG_VALUE 0x7fffffffu
 #define SIMPLE_MAJOR 7
 
 static double half_float(uint64_t bits)
@@ -249,22 +248,10 @@ enum sonde_status sonde_cbor_skip(struct sonde_bytes *bytes, unsigned int max_de
 
 void sonde_cbor_put_head(struct sonde_buffer *buffer, enum sonde_cbor_type type, uint64_t value)
 {
-	uint8_t *head = (uint8_t *)sonde_buffer_reserve(buffer, 9);
-	unsigned int width, info;
+	uint8_t *head = (uint8_t *)sonde_buffer_reserve(buffer, SONDE_CBOR_HEAD_SIZE);
 
-	if (!head)
-		return;
-	if (value <= INFO_LARGEST_INLINE) {
-		*head = (uint8_t)((unsigned int)type << 5 | value);
-		buffer->size++;
-		return;
-	}
-	info = INFO_ONE_BYTE + (value > 0xff) + (value > 0xffff) + (value >= FIRST_LONG_VALUE);
-	width = 1u << (info - INFO_ONE_BYTE);
-	*head = (uint8_t)((unsigned int)type << 5 | info);
-	for (unsigned int i = 1; i <= width; i++)
-		head[i] = (uint8_t)(value >> 8 * (width - i));
-	buffer->size += 1 + width;
+	if (head)
+		buffer->size += (size_t)(sonde_cbor_head_at(head, type, value) - head);
 }
 
 void sonde_cbor_put_int(struct sonde_buffer *buffer, int64_t value)
@@ -273,12 +260,6 @@ void sonde_cbor_put_int(struct sonde_buffer *buffer, int64_t value)
 		sonde_cbor_put_head(buffer, SONDE_CBOR_NEGATIVE, ~(uint64_t)value);
 	else
 		sonde_cbor_put_head(buffer, SONDE_CBOR_UINT, (uint64_t)value);
-}
-
-void sonde_cbor_put_text(struct sonde_buffer *buffer, const char *text, size_t length)
-{
-	sonde_cbor_put_head(buffer, SONDE_CBOR_TEXT, length);
-	sonde_buffer_put(buffer, text, length);
 }
 
 void sonde_cbor_put_simple(struct sonde_buffer *buffer, unsigned int value)

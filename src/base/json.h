@@ -82,7 +82,8 @@ void sonde_json_seek(struct sonde_json_reader *reader, uint64_t offset);
 /*
  * The next token into reader->token. Strictly RFC 8259, UTF-8 checked: SONDE_CORRUPT with the
  * offset otherwise, SONDE_TRUNCATED where the document ends inside. A NUL escaped inside a string
- * becomes U+FFFD unless keeps_nul is set, since strings are NUL-terminated here. After an error or END the same again.
+ * becomes U+FFFD unless keeps_nul is set, since strings are NUL-terminated here. After an error or
+ * END the same again.
  */
 enum sonde_status sonde_json_next(struct sonde_json_reader *reader, struct sonde_error *err);
 

@@ -90,27 +90,19 @@ void sonde_key_map_release(struct sonde_key_map *map)
 	atomic_store_explicit(&map->current, NULL, memory_order_relaxed);
 }
 
-static uint64_t mix(uint64_t a, uint64_t b)
-{
-	unsigned __int128 product = (unsigned __int128)a * b;
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
 /* `seed` is the address of the slots: see sonde_key_hash(). */
 static uint64_t text_hash(const char *text, size_t length, uintptr_t seed)
 {
-	const uint64_t first = 0x9E3779B97F4A7C15u, second = 0xD6E8FEB86659FD93u;
-	uint64_t hash = first ^ length ^ seed, word;
+	uint64_t hash = SONDE_HASH_FACTOR_1 ^ length ^ seed, word;
 
 	for (; length >= sizeof(word); length -= sizeof(word), text += sizeof(word)) {
 		memcpy(&word, text, sizeof(word));
-		hash = mix(hash ^ word, second);
+		hash = sonde_hash_fold(hash ^ word, SONDE_HASH_FACTOR_2);
 	}
 	word = 0;
 	if (length)
 		memcpy(&word, text, length);
-	return mix(hash ^ word, first);
+	return sonde_hash_fold(hash ^ word, SONDE_HASH_FACTOR_1);
 }
 
 /* The slot that holds the text, or the free one where it belongs. There is always a free one. */

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
+
 /* Key map: u64 -> u32. */
 struct sonde_key_slot {
 	_Atomic uint64_t key;
@@ -39,7 +41,7 @@ _Bool sonde_key_map_add(struct sonde_key_map *map, uint64_t key, uint32_t value)
  */
 static inline size_t sonde_key_hash(uint64_t key, const struct sonde_key_slot *slots, size_t size)
 {
-	uint64_t mixed = (key ^ (uintptr_t)slots) * 0x9E3779B97F4A7C15u;
+	uint64_t mixed = (key ^ (uintptr_t)slots) * SONDE_HASH_FACTOR_1;
 
 	/* its highest bits, which differ most where keys follow each other */
 	return (size_t)((unsigned __int128)mixed * size >> 64);

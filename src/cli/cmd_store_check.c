@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `sonde store check`: `sonde check` for stores, also where they are too damaged to be recognised. */
+/*
+ * `sonde store check`: `sonde check` for stores, also where they are too damaged to be recognised.
+ */
 #include "cli/check.h"
 #include "cli/commands.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `sonde store search`: which traces, a line each. */
 #include "base/json.h"
+#include "base/uuid.h"
 #include "cli/commands.h"
 #include "cli/human.h"
 #include "cli/store_filter.h"
@@ -264,8 +265,9 @@ static void put_result(struct cli *cli, const struct search_options *options,
 			 result->cursor.data);
 }
 
-static int search(struct cli *cli, const struct search_options *options, struct zts_base *base)
+static int search(struct cli *cli, const void *given, struct zts_base *base)
 {
+	const struct search_options *options = given;
 	struct sonde_search_request request = { .sort = (enum sonde_search_sort)options->sort,
 						.ascending = options->ascending,
 						.shallow = options->filter.shallow,
@@ -293,17 +295,10 @@ static int search(struct cli *cli, const struct search_options *options, struct 
 static int run(struct cli *cli, const void *options)
 {
 	const struct search_options *wanted = options;
-	struct zts_base *base;
-	int code;
 
 	if (wanted->json && wanted->csv)
 		return cli_usage(cli, "--json and --csv exclude each other");
-	code = cli_store_open(cli, cli->operands[0], &base);
-	if (code != CLI_OK)
-		return code;
-	code = search(cli, wanted, base);
-	zts_base_free(base);
-	return code;
+	return cli_store_read(cli, search, options);
 }
 
 const struct cli_command cmd_store_search = {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `sonde store stats`: how long things take, by method, attribute, type, service, host or environment. */
+/*
+ * `sonde store stats`: how long things take, by method, attribute, type, service, host or
+ * environment.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -221,8 +224,9 @@ static void put_groups(struct cli *cli, const struct stats_options *options,
 		cli_next(cli, "%llu more with -n 0", (unsigned long long)left_out);
 }
 
-static int stats(struct cli *cli, const struct stats_options *options, struct zts_base *base)
+static int stats(struct cli *cli, const void *given, struct zts_base *base)
 {
+	const struct stats_options *options = given;
 	struct sonde_stats_request request = { .shallow = options->filter.shallow,
 					       .every_ns = options->every };
 	struct sonde_groups groups = { 0 };
@@ -246,19 +250,12 @@ static int stats(struct cli *cli, const struct stats_options *options, struct zt
 static int run(struct cli *cli, const void *options)
 {
 	const struct stats_options *wanted = options;
-	struct zts_base *base;
-	int code;
 
 	if (wanted->json && wanted->csv)
 		return cli_usage(cli, "--json and --csv exclude each other");
 	if (wanted->every && wanted->every < 1000000)
 		return cli_usage(cli, "--every: stretches of less than 1ms are too short");
-	code = cli_store_open(cli, cli->operands[0], &base);
-	if (code != CLI_OK)
-		return code;
-	code = stats(cli, wanted, base);
-	zts_base_free(base);
-	return code;
+	return cli_store_read(cli, stats, options);
 }
 
 const struct cli_command cmd_store_stats = {

@@ -88,8 +88,9 @@ static void put_values(struct cli *cli, const struct values_options *options, co
 		cli_next(cli, "%zu more with -n 0", groups->list.count - count);
 }
 
-static int values(struct cli *cli, const struct values_options *options, struct zts_base *base)
+static int values(struct cli *cli, const void *given, struct zts_base *base)
 {
+	const struct values_options *options = given;
 	const char *attribute = cli->operand_count > 1 ? cli->operands[1] : NULL;
 	struct sonde_groups groups = { 0 };
 	struct sonde_query query;
@@ -111,17 +112,10 @@ static int values(struct cli *cli, const struct values_options *options, struct 
 static int run(struct cli *cli, const void *options)
 {
 	const struct values_options *wanted = options;
-	struct zts_base *base;
-	int code;
 
 	if (wanted->json && wanted->csv)
 		return cli_usage(cli, "--json and --csv exclude each other");
-	code = cli_store_open(cli, cli->operands[0], &base);
-	if (code != CLI_OK)
-		return code;
-	code = values(cli, wanted, base);
-	zts_base_free(base);
-	return code;
+	return cli_store_read(cli, values, options);
 }
 
 const struct cli_command cmd_store_values = {

@@ -74,7 +74,8 @@ enum cli_operand_kind {
 	CLI_OPERAND_COMMAND,	/* of sonde */
 	CLI_OPERAND_SUBCOMMAND, /* of the command itself: see cli_command_below() */
 	CLI_OPERAND_CHOICE,
-	CLI_OPERAND_PROGRAM, /* a program and its arguments: nothing after it is an option of ours */
+	/* a program and its arguments: nothing after it is an option of ours */
+	CLI_OPERAND_PROGRAM,
 };
 
 struct cli_operands {

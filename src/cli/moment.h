@@ -24,8 +24,10 @@ struct cli_time {
 /* NULL on success, else what is wrong with the text. */
 const char *cli_time_parse(const char *text, struct cli_time *time);
 
-/* The same, and dates in UTC ("2026-01-02", "2026-01-02 03:04", "2026-01-02T03:04:05.678Z"), for what
- * counts in nanoseconds since 1970. */
+/*
+ * The same, and dates in UTC ("2026-01-02", "2026-01-02 03:04", "2026-01-02T03:04:05.678Z"), for
+ * what counts in nanoseconds since 1970.
+ */
 const char *cli_moment_parse(const char *text, struct cli_time *time);
 
 /* The moment on the clock of a recording whose events lie between these two, both included. */

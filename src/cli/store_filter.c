@@ -88,9 +88,10 @@ int cli_store_open(struct cli *cli, const char *path, struct zts_base **base)
 	struct sonde_diagnostics *diagnostics = sonde_diagnostics_new();
 	struct sonde_error err = { 0 };
 	enum sonde_status status;
+	int code;
 
-	int code = cli_store_expect_folder(cli, path);
-
+	*base = NULL;
+	code = cli_store_expect_folder(cli, path);
 	if (code != CLI_OK || !diagnostics) {
 		sonde_diagnostics_free(diagnostics);
 		return code != CLI_OK ? code : cli_fail_nomem(cli);
@@ -114,6 +115,20 @@ int cli_store_open(struct cli *cli, const char *path, struct zts_base **base)
 void cli_note_nothing_found(struct cli *cli, const struct zts_base *base)
 {
 	cli_note(cli, base->is_empty ? "the store has no traces yet" : "no trace is like that");
+}
+
+int cli_store_read(struct cli *cli,
+		   int (*work)(struct cli *cli, const void *options, struct zts_base *base),
+		   const void *options)
+{
+	struct zts_base *base;
+	int code = cli_store_open(cli, cli->operands[0], &base);
+
+	if (code != CLI_OK)
+		return code;
+	code = work(cli, options, base);
+	zts_base_free(base);
+	return code;
 }
 
 void cli_warn_of_unreadable(struct cli *cli, const char *path, uint64_t unreadable)

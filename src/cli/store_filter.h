@@ -34,6 +34,11 @@ extern const char cli_condition_text[];
 /* Opens a store for reading, with one warning where it is damaged. Returns an exit code. */
 int cli_store_open(struct cli *cli, const char *path, struct zts_base **base);
 
+/* Does `work` with the store that is the first operand, opened likewise. */
+int cli_store_read(struct cli *cli,
+		   int (*work)(struct cli *cli, const void *options, struct zts_base *base),
+		   const void *options);
+
 /*
  * The query that the options and the operands from `first` on make together. Returns an exit code;
  * release the query in every case.

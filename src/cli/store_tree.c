@@ -4,9 +4,10 @@
 
 #include <string.h>
 
+#include "base/uuid.h"
 #include "cli/human.h"
 #include "cli/text.h"
-#include "store/value.h"
+#include "store/attribute.h"
 
 #define TIME_WIDTH 12
 #define DEEPEST_INDENT 60 /* deeper calls are not moved further to the right */

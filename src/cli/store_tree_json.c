@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Traces as JSON. Calls nest deeper than the JSON writer goes: braces of records are put by hand. */
+/*
+ * Traces as JSON. Calls nest deeper than the JSON writer goes: braces of records are put by hand.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/uuid.h"
 #include "cli/store_tree.h"
-#include "store/value.h"
+#include "store/attribute.h"
 
 struct json_output {
 	struct cli *cli;

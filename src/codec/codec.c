@@ -146,8 +146,8 @@ static bool ended(const z_stream *stream, int result)
 }
 
 /*
- * All of `size` bytes in, exactly `out_size` out; the stream need not have a final block, but it ends
- * with a block.
+ * All of `size` bytes in, exactly `out_size` out; the stream need not have a final block, but it
+ * ends with a block.
  */
 static bool inflate_by_zlib(const uint8_t *data, size_t size, uint8_t *out, size_t out_size,
 			    bool *failed)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small LZ4 blocks of known size, packed as tightly as is affordable: for indexes, not for traces. */
+/*
+ * Small LZ4 blocks of known size, packed as tightly as is affordable: for indexes, not for traces.
+ */
 #ifndef SONDE_CODEC_LZ4_BLOCK_H
 #define SONDE_CODEC_LZ4_BLOCK_H
 

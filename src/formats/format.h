@@ -44,7 +44,9 @@ extern const struct sonde_format sonde_format_zts;
 enum sonde_status sonde_format_choose(const char *path, const char *name,
 				      const struct sonde_format **format, struct sonde_error *err);
 
-/* SONDE_ARGUMENT, and which words there are, where a style has one that the format does not know. */
+/*
+ * SONDE_ARGUMENT, and which words there are, where a style has one that the format does not know.
+ */
 enum sonde_status sonde_format_check_style(const struct sonde_format *format, const char *style,
 					   struct sonde_error *err);
 

@@ -325,7 +325,9 @@ static bool find_field(struct sonde_bytes form, const char *name, char space,
 	return false;
 }
 
-/* How many bytes come before the first trace; all where a fault comes first, which is told later. */
+/*
+ * How many bytes come before the first trace; all where a fault comes first, which is told later.
+ */
 static size_t size_of_definitions(struct sonde_bytes body)
 {
 	while (body.position < body.size && body.data[body.position] != RECORD_BYTE)

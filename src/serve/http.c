@@ -28,11 +28,6 @@ const char *http_header(const struct http_request *request, const char *name)
 	return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
 }
 
-const char *http_query(const struct http_request *request, const char *name)
-{
-	return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
-}
-
 struct sonde_bytes http_body(const struct http_request *request)
 {
 	return sonde_bytes_of(request->body.data, request->body.size);
@@ -423,7 +418,10 @@ static enum sonde_status start_daemon(struct http_server *server, struct sonde_e
 	const struct http_limits *limits = &server->settings.limits;
 	unsigned int threads = thread_count();
 
-	/* more connections than the limit, so that those beyond get an answer; each thread its share */
+	/*
+	 * more connections than the limit, so that those beyond get an answer; each thread its
+	 * share
+	 */
 	server->daemon = MHD_start_daemon(
 		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
 		NULL, NULL, on_request, server, MHD_OPTION_EXTERNAL_LOGGER, ignore_message, NULL,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A small HTTP server for requests that fit into memory: limits on size, time, rate, connections and
- * memory, a bearer token, and answers that wait until a store has made data durable. What the
+ * A small HTTP server for requests that fit into memory: limits on size, time, rate, connections
+ * and memory, a bearer token, and answers that wait until a store has made data durable. What the
  * paths mean is not known here.
  */
 #ifndef SONDE_SERVE_HTTP_H
@@ -24,10 +24,10 @@ struct http_limits {
 
 struct http_request; /* private to http.c */
 
-/* Headers and the body; NULL where there is no such header. Borrowed, as long as the handler runs. */
+/*
+ * Headers and the body; NULL where there is no such header. Borrowed, as long as the handler runs.
+ */
 const char *http_header(const struct http_request *request, const char *name);
-/* Of the query behind the path. */
-const char *http_query(const struct http_request *request, const char *name);
 struct sonde_bytes http_body(const struct http_request *request);
 
 struct http_answer {
@@ -37,7 +37,10 @@ struct http_answer {
 	unsigned int retry_after_s;
 	bool asks_token; /* 401 */
 	struct sonde_buffer body;
-	/* waits: the answer is sent when the store has all up to `ticket` on the disk; else it is a 503. */
+	/*
+	 * waits: the answer is sent when the store has all up to `ticket` on the disk; else it is a
+	 * 503.
+	 */
 	bool waits;
 	uint64_t ticket;
 };
@@ -52,7 +55,10 @@ struct http_route {
 	/* Before the body is read; may refuse by setting a status. NULL: takes all. */
 	http_handler *check;
 	http_handler *handle;
-	/* Makes the body of an answer that the server itself gives (413, 429, 503 ...). NULL: plain text. */
+	/*
+	 * Makes the body of an answer that the server itself gives (413, 429, 503 ...). NULL: plain
+	 * text.
+	 */
 	void (*explain)(struct http_request *request, struct http_answer *answer,
 			const char *message);
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answers that wait for the disk: their connections are suspended, and one thread waits for the store
- * and resumes all whose data is there. So one sync serves every request that came during the
+ * Answers that wait for the disk: their connections are suspended, and one thread waits for the
+ * store and resumes all whose data is there. So one sync serves every request that came during the
  * one before, and no thread of the server stands still.
  */
 #include "serve/http_private.h"

@@ -156,7 +156,9 @@ void http_guard_set_idle(struct http_server *server, struct http_connection *con
 	pthread_mutex_unlock(&server->guard.mutex);
 }
 
-/* A second's worth of requests may come at once; then as many as the time that has passed allows. */
+/*
+ * A second's worth of requests may come at once; then as many as the time that has passed allows.
+ */
 bool http_guard_take(struct http_server *server)
 {
 	uint64_t rate = server->settings.limits.requests_per_second, now, price;

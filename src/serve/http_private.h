@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the HTTP server share: connections with their deadlines, requests, the server. */
+/*
+ * What the files of the HTTP server share: connections with their deadlines, requests, the server.
+ */
 #ifndef SONDE_SERVE_HTTP_PRIVATE_H
 #define SONDE_SERVE_HTTP_PRIVATE_H
 
@@ -83,7 +85,10 @@ void http_guard_remove(struct http_server *server, struct http_connection *conne
 /* Sets the deadline to so many ns from now; 0: none. False where it was past already. */
 bool http_guard_set(struct http_server *server, struct http_connection *connection,
 		    uint64_t from_now_ns);
-/* A request was answered; the next may take its time, and is missed by nobody where it does not come. */
+/*
+ * A request was answered; the next may take its time, and is missed by nobody where it does not
+ * come.
+ */
 void http_guard_set_idle(struct http_server *server, struct http_connection *connection);
 /* Whether the rate allows one more request. */
 bool http_guard_take(struct http_server *server);

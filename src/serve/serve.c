@@ -17,21 +17,6 @@
 
 #define BACKLOG 512
 
-void serve_settings_init(struct serve_settings *settings)
-{
-	*settings = (struct serve_settings){
-		.listen = SERVE_DEFAULT_ADDRESS,
-		.limits = {
-			.body_bytes = 16u << 20,
-			.unpacked_bytes = 32u << 20,
-			.bytes_in_flight = 128u << 20,
-			.connections = 256,
-			.request_ns = UINT64_C(10000000000),
-			.idle_ns = UINT64_C(60000000000),
-		},
-	};
-}
-
 /* --- shared by the endpoints --- */
 
 bool serve_is_type(const struct http_request *request, const char *type)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The server of a trace store: OpenTelemetry (OTLP over HTTP) and Zorka agents, health and metrics. What
- * is acknowledged is on the disk.
+ * The server of a trace store: OpenTelemetry (OTLP over HTTP) and Zorka agents, health and metrics.
+ * What is acknowledged is on the disk.
  */
 #ifndef SONDE_SERVE_SERVE_H
 #define SONDE_SERVE_SERVE_H
@@ -16,15 +16,14 @@ struct serve_settings {
 	struct http_limits limits;
 };
 
-/* The defaults. */
-void serve_settings_init(struct serve_settings *settings);
-
 /* Whether one may listen there, before anything is made. SONDE_ARGUMENT as serve_open(). */
 enum sonde_status serve_check(const struct serve_settings *settings, struct sonde_error *err);
 
 struct serve;
 
-/* Strings in `settings` are borrowed. SONDE_ARGUMENT for an address that is none, or needs a token. */
+/*
+ * Strings in `settings` are borrowed. SONDE_ARGUMENT for an address that is none, or needs a token.
+ */
 enum sonde_status serve_open(struct sonde_store *store, const struct serve_settings *settings,
 			     struct serve **serve, struct sonde_error *err);
 /* Where it listens: "127.0.0.1:4318". Borrowed. */

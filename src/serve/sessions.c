@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <sys/random.h>
 
+#include "base/uuid.h"
 #include "serve/http.h"
-#include "store/put_value.h"
 
 struct registered {
 	struct registered *next;

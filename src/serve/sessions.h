@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Agents that have registered and their sessions, in memory only: an agent that is not known registers
- * again, one without a session asks for another. The least recently used ones go.
+ * Agents that have registered and their sessions, in memory only: an agent that is not known
+ * registers again, one without a session asks for another. The least recently used ones go.
  */
 #ifndef SONDE_SERVE_SESSIONS_H
 #define SONDE_SERVE_SESSIONS_H
@@ -25,8 +25,8 @@ struct session_names {
 };
 
 /*
- * An agent, by its id ("" for a new one), gets a key. *is_new: it was not known. False where there is no
- * randomness.
+ * An agent, by its id ("" for a new one), gets a key. *is_new: it was not known. False where there
+ * is no randomness.
  */
 bool sessions_register(struct sessions *sessions, char id[SESSION_ID_SIZE],
 		       const struct session_names *names, char key[SESSION_KEY_SIZE], bool *is_new);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an agent defines: strings, methods and attributes of its own, sent before and between traces. */
+/*
+ * What an agent defines: strings, methods and attributes of its own, sent before and between
+ * traces.
+ */
 #include "store/agent.h"
 
 #include "base/utf8.h"

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Traces of an agent into a store: the call tree as it comes, every id of the agent's replaced by one of
- * the store. All is gone through twice, first without a writer, so that nothing is stored of data
- * that is damaged or whose ids are not all defined.
+ * Traces of an agent into a store: the call tree as it comes, every id of the agent's replaced by
+ * one of the store. All is gone through twice, first without a writer, so that nothing is stored of
+ * data that is damaged or whose ids are not all defined.
  */
 #include "base/now.h"
 #include "base/utf8.h"
+#include "base/uuid.h"
+#include "formats/zts/zts_put_value.h"
 #include "formats/zts/zts_tree.h"
 #include "store/agent.h"
-#include "store/put_value.h"
 
 #define LAST_MS (UINT64_C(4294967295) * 1000) /* what the seconds of a slot (32 bits) can say */
 #define MOST_FRAMES 4096
@@ -166,7 +167,7 @@ static enum sonde_status translate_number_like(struct translation *translation,
 	struct sonde_buffer *cbor = &translation->cbor;
 
 	if (item->type == SONDE_CBOR_FLOAT && translation->writer)
-		sonde_put_value_double(translation->writer, cbor, item->number);
+		zts_put_double(translation->writer, cbor, item->number);
 	else if (item->type == SONDE_CBOR_SIMPLE)
 		sonde_cbor_put_simple(cbor, item->value >= 20 && item->value <= 22 ?
 						    (unsigned int)item->value :
@@ -194,7 +195,7 @@ static enum sonde_status translate_value(struct translation *translation, struct
 	} while (item.type == SONDE_CBOR_TAG);
 	if (is_string && item.type == SONDE_CBOR_UINT) {
 		status = translate_string(translation, item.value, &stored);
-		sonde_put_value_id(&translation->cbor, stored);
+		zts_put_text_id(&translation->cbor, stored);
 		return status;
 	}
 	switch (item.type) {
@@ -206,14 +207,14 @@ static enum sonde_status translate_value(struct translation *translation, struct
 			return unexpected(translation, "a text in one piece");
 		status = translate_text(translation, ZTS_TEXT_STRING, item.bytes, item.value,
 					&stored);
-		sonde_put_value_id(&translation->cbor, stored);
+		zts_put_text_id(&translation->cbor, stored);
 		return status;
 	case SONDE_CBOR_BYTES:
 		if (item.indefinite || item.value > AGENT_LONGEST_TEXT)
 			return unexpected(translation, "bytes in one piece, 1 MiB at most");
 		if (translation->writer)
-			sonde_put_value_bytes(translation->writer, &translation->cbor,
-					      &translation->scratch, item.bytes, item.value);
+			zts_put_bytes(translation->writer, &translation->cbor,
+				      &translation->scratch, item.bytes, item.value);
 		return SONDE_OK;
 	case SONDE_CBOR_BREAK:
 	case SONDE_CBOR_TAG:
@@ -280,6 +281,17 @@ static enum sonde_status put_attributes(struct translation *translation, uint32_
 
 /* --- exceptions --- */
 
+static enum sonde_status next_untagged(struct translation *translation, struct sonde_bytes *bytes,
+				       struct sonde_cbor_item *item)
+{
+	enum sonde_status status;
+
+	do {
+		status = agent_next(bytes, item, translation->err);
+	} while (status >= 0 && item->type == SONDE_CBOR_TAG);
+	return status;
+}
+
 /* A string of the agent, a text, or null. */
 static enum sonde_status read_reference(struct translation *translation, struct sonde_bytes *bytes,
 					enum zts_text_kind kind, uint32_t *stored)
@@ -288,11 +300,9 @@ static enum sonde_status read_reference(struct translation *translation, struct 
 	enum sonde_status status;
 
 	*stored = 0;
-	do {
-		status = agent_next(bytes, &item, translation->err);
-		if (status < 0)
-			return status;
-	} while (item.type == SONDE_CBOR_TAG);
+	status = next_untagged(translation, bytes, &item);
+	if (status < 0)
+		return status;
 	if (item.type == SONDE_CBOR_UINT)
 		return translate_string(translation, item.value, stored);
 	if (item.type == SONDE_CBOR_TEXT && !item.indefinite)
@@ -308,11 +318,9 @@ static enum sonde_status read_number(struct translation *translation, struct son
 	struct sonde_cbor_item item;
 	enum sonde_status status;
 
-	do {
-		status = agent_next(bytes, &item, translation->err);
-		if (status < 0)
-			return status;
-	} while (item.type == SONDE_CBOR_TAG);
+	status = next_untagged(translation, bytes, &item);
+	if (status < 0)
+		return status;
 	*number = item.type == SONDE_CBOR_UINT ? item.value : 0;
 	if (item.type == SONDE_CBOR_UINT || item.type == SONDE_CBOR_NEGATIVE ||
 	    item.type == SONDE_CBOR_SIMPLE)
@@ -644,7 +652,7 @@ static void make_uuid(struct sonde_agent *agent, const char *text, uint64_t uuid
 {
 	uint64_t seed[2] = { (uintptr_t)agent, sonde_now_ns(CLOCK_REALTIME) };
 
-	if (!text || !sonde_uuid_parse(text, uuid))
+	if (!text || !sonde_uuid_parse(text, strlen(text), uuid))
 		sonde_uuid_derive(seed, agent->request, uuid);
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The traces of one part that fulfil a query, by its indexes; what they cannot tell is looked at. */
+/*
+ * The traces of one part that fulfil a query, by its indexes; what they cannot tell is looked at.
+ */
 #ifndef SONDE_STORE_FIND_H
 #define SONDE_STORE_FIND_H
 

@@ -5,7 +5,9 @@
 
 #include "store/look.h"
 
-/* Traces that fulfil it surely have one of `sure`; who else must be looked at is said by the rest. */
+/*
+ * Traces that fulfil it surely have one of `sure`; who else must be looked at is said by the rest.
+ */
 enum sonde_find_rest {
 	SONDE_REST_NONE,
 	SONDE_REST_KEY,		   /* who has the key at all */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statistics by name and stretch of time, and the values of attributes with how many traces have them. */
+/*
+ * Statistics by name and stretch of time, and the values of attributes with how many traces have
+ * them.
+ */
 #ifndef SONDE_STORE_GROUPS_H
 #define SONDE_STORE_GROUPS_H
 
@@ -44,8 +47,8 @@ enum sonde_status sonde_stats(struct zts_base *base, const struct sonde_stats_re
 			      struct sonde_groups *groups, struct sonde_error *err);
 
 /*
- * The values of an attribute (NULL: the names of all attributes) with the number of traces that have them; most first.
- * Of arrays and maps each plain value counts.
+ * The values of an attribute (NULL: the names of all attributes) with the number of traces that
+ * have them; most first. Of arrays and maps each plain value counts.
  */
 enum sonde_status sonde_values(struct zts_base *base, const struct sonde_query *query,
 			       const char *attribute, bool shallow, struct sonde_groups *groups,

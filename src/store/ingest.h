@@ -16,8 +16,9 @@ struct sonde_ingest_result {
 };
 
 /*
- * An ExportTraceServiceRequest: all of its spans, or (SONDE_CORRUPT, SONDE_LIMIT) none. Spans of one resource whose
- * parent is in the request become one tree. Nothing is durable before sonde_store_wait(ticket).
+ * An ExportTraceServiceRequest: all of its spans, or (SONDE_CORRUPT, SONDE_LIMIT) none. Spans of
+ * one resource whose parent is in the request become one tree. Nothing is durable before
+ * sonde_store_wait(ticket).
  */
 enum sonde_status sonde_ingest_otlp_protobuf(struct sonde_store *store, const void *body,
 					     size_t size, struct sonde_ingest_result *result,
@@ -36,8 +37,8 @@ size_t sonde_agent_memory(const struct sonde_agent *agent);
 enum sonde_status sonde_agent_define(struct sonde_agent *agent, const void *body, size_t size,
 				     struct sonde_error *err);
 /*
- * CBOR trace data: one or more records. SONDE_ARGUMENT, with nothing stored, where it uses ids that are not
- * defined.
+ * CBOR trace data: one or more records. SONDE_ARGUMENT, with nothing stored, where it uses ids that
+ * are not defined.
  */
 enum sonde_status sonde_agent_traces(struct sonde_agent *agent, struct sonde_store *store,
 				     const char *trace_uuid, const void *body, size_t size,
@@ -46,8 +47,10 @@ enum sonde_status sonde_agent_traces(struct sonde_agent *agent, struct sonde_sto
 
 /* How a recording is cut into traces. */
 struct sonde_ingest_options {
-	const char *
-		split_by; /* NULL: every top-level call is a trace; else calls of functions with this name pattern are */
+	/*
+	 * NULL: every top-level call is a trace; else calls of functions with this name pattern are
+	 */
+	const char *split_by;
 	const char *service; /* names for the traces; NULL: the process's name, ... */
 	const char *host, *env;
 	const struct sonde_progress *progress;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any recording into a store: the builder of traces from events, with the store's writer behind it. */
+/*
+ * Any recording into a store: the builder of traces from events, with the store's writer behind it.
+ */
 #include <stdlib.h>
 
 #include "formats/zts/zts_builder.h"

@@ -19,9 +19,9 @@ struct sonde_places {
 };
 
 /*
- * Adds what an id means: "00001a:17" (part and slot), a UUID or the unique beginning of one, with or without
- * dashes, or the id of a distributed trace, which may be several trees. SONDE_ARGUMENT where there is none,
- * or more than one begins so.
+ * Adds what an id means: "00001a:17" (part and slot), a UUID or the unique beginning of one, with
+ * or without dashes, or the id of a distributed trace, which may be several trees. SONDE_ARGUMENT
+ * where there is none, or more than one begins so.
  */
 enum sonde_status sonde_places_find(struct zts_base *base, const char *id,
 				    struct sonde_places *places, struct sonde_error *err);
@@ -54,8 +54,10 @@ struct sonde_joined {
 };
 void sonde_joined_release(struct sonde_joined *joined);
 
-/* Loads the traces and puts their records in order: roots by their start, what hangs under a record behind its
- * own calls. Traces that lie inside others of the list are not shown twice. */
+/*
+ * Loads the traces and puts their records in order: roots by their start, what hangs under a record
+ * behind its own calls. Traces that lie inside others of the list are not shown twice.
+ */
 enum sonde_status sonde_joined_make(struct sonde_joined *joined, const struct sonde_place *places,
 				    size_t count, struct sonde_error *err);
 

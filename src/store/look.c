@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "store/attribute.h"
 #include "store/names.h"
-#include "store/value.h"
 
 #define LONGEST_CAUSES 100 /* exceptions that cause each other; damaged ones go in circles */
 
@@ -193,7 +193,7 @@ static void key_of(struct sonde_look *look, const struct zts_attribute_cursor *c
 	*key = (const char *)cursor->key_text;
 	*size = cursor->key_size;
 	if (!cursor->key_text)
-		sonde_text_of(look->part->texts, cursor->key, &look->name, key, size);
+		zts_texts_plain(look->part->texts, cursor->key, &look->name, key, size);
 }
 
 /* An attribute of a record; a key of NULL means any. */
@@ -458,34 +458,4 @@ enum sonde_status sonde_look_test(struct sonde_look *look, const struct sonde_qu
 	for (i = 0, *matches = false; i < count && !*matches; i++)
 		*matches = record_matches(look, test, look->loaded.root + i);
 	return SONDE_OK;
-}
-
-static enum sonde_status look_node(struct sonde_look *look, const struct sonde_query *query,
-				   uint32_t number, uint32_t slot, bool *matches,
-				   struct sonde_error *err)
-{
-	const struct sonde_query_node *node = &query->nodes.items[number];
-	enum sonde_status status;
-
-	if (node->kind == SONDE_QUERY_TEST)
-		return sonde_look_test(look, node, slot, matches, err);
-	status = look_node(look, query, node->left, slot, matches, err);
-	if (status != SONDE_OK)
-		return status;
-	if (node->kind == SONDE_QUERY_NOT) {
-		*matches = !*matches;
-		return SONDE_OK;
-	}
-	if (*matches == (node->kind == SONDE_QUERY_OR))
-		return SONDE_OK;
-	return look_node(look, query, node->right, slot, matches, err);
-}
-
-enum sonde_status sonde_look_query(struct sonde_look *look, const struct sonde_query *query,
-				   uint32_t slot, bool *matches, struct sonde_error *err)
-{
-	*matches = true;
-	if (!query->nodes.count)
-		return SONDE_OK;
-	return look_node(look, query, query->root, slot, matches, err);
 }

@@ -22,10 +22,6 @@ void sonde_look_release(struct sonde_look *look);
 /* One condition (SONDE_QUERY_TEST). */
 enum sonde_status sonde_look_test(struct sonde_look *look, const struct sonde_query_node *test,
 				  uint32_t slot, bool *matches, struct sonde_error *err);
-/* The whole query. */
-enum sonde_status sonde_look_query(struct sonde_look *look, const struct sonde_query *query,
-				   uint32_t slot, bool *matches, struct sonde_error *err);
-
 /* Start and duration exactly, from the trace where the slot does not have them. */
 enum sonde_status sonde_look_times(struct sonde_look *look, uint32_t slot, uint64_t *start_ns,
 				   uint64_t *duration_ns, struct sonde_error *err);
@@ -34,7 +30,10 @@ enum sonde_status sonde_look_times(struct sonde_look *look, uint32_t slot, uint6
 const char *const *sonde_field_attributes(enum sonde_query_field field);
 uint32_t sonde_field_of_slot(enum sonde_query_field field, const struct zts_slot *slot);
 
-/* Whether a method (text id) has such a name: class.method, the method's alone, or exactly as it is shown. */
+/*
+ * Whether a method (text id) has such a name: class.method, the method's alone, or exactly as it is
+ * shown.
+ */
 bool sonde_method_matches(struct zts_texts *texts, const struct sonde_query_node *test, uint32_t id,
 			  struct sonde_buffer *space);
 

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts of a part by their id: as bytes, and as names for people that are put together once only. */
+/*
+ * Texts of a part by their id: as bytes, and as names for people that are put together once only.
+ */
 #ifndef SONDE_STORE_NAMES_H
 #define SONDE_STORE_NAMES_H
 
 #include "base/map.h"
 #include "formats/zts/zts_texts.h"
-
-/*
- * The bytes of a plain text, borrowed from the index or from `space` (until it is used again); what is
- * composed, lost or damaged as zts_texts_put_name() has it. Id 0 is the empty text.
- */
-void sonde_text_of(struct zts_texts *texts, uint32_t id, struct sonde_buffer *space,
-		   const char **text, size_t *size);
 
 struct sonde_name {
 	size_t offset, size;

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "base/bytes.h"
 #include "base/sort.h"
 #include "base/utf8.h"
 
@@ -106,14 +107,6 @@ void otlp_say_mended(struct otlp_request *request, const char *reason)
 		snprintf(request->reason, sizeof(request->reason), "%s", reason);
 }
 
-static uint64_t load_u64be(const char *bytes)
-{
-	uint64_t value;
-
-	memcpy(&value, bytes, sizeof(value));
-	return be64toh(value);
-}
-
 /* Why a span cannot be kept; NULL where it can. Fills in its ids. */
 static const char *find_fault(struct otlp_span *span, const struct otlp_span_ids *ids)
 {
@@ -123,10 +116,11 @@ static const char *find_fault(struct otlp_span *span, const struct otlp_span_ids
 		return "a span id that is not 8 bytes";
 	if (ids->parent.size && ids->parent.size != 8)
 		return "a parent span id that is not 8 bytes";
-	span->trace_id[0] = load_u64be(ids->trace.data);
-	span->trace_id[1] = load_u64be(ids->trace.data + 8);
-	span->span_id = load_u64be(ids->span.data);
-	span->parent_id = ids->parent.size ? load_u64be(ids->parent.data) : 0;
+	span->trace_id[0] = sonde_load_u64be((const uint8_t *)ids->trace.data);
+	span->trace_id[1] = sonde_load_u64be((const uint8_t *)ids->trace.data + 8);
+	span->span_id = sonde_load_u64be((const uint8_t *)ids->span.data);
+	span->parent_id = ids->parent.size ? sonde_load_u64be((const uint8_t *)ids->parent.data) :
+					     0;
 	if (!span->trace_id[0] && !span->trace_id[1])
 		return "a trace id of zeros";
 	if (!span->span_id)
@@ -289,8 +283,8 @@ static void find_parents(struct otlp_request *request, struct span_key *keys)
 }
 
 /*
- * Cuts circles of parents open: the span that a walk towards the root comes back to is a root itself. Walks
- * begin with the earliest span, so that mostly that one is it.
+ * Cuts circles of parents open: the span that a walk towards the root comes back to is a root
+ * itself. Walks begin with the earliest span, so that mostly that one is it.
  */
 static void cut_circles(struct otlp_span *spans, const struct sonde_sort_item *by_start,
 			size_t count)
@@ -339,7 +333,9 @@ static uint64_t text_weight(const struct otlp_text *text)
 	return text->size / 64;
 }
 
-/* All that is in a list, also in its arrays and maps, which nest as deep as the decoders let them. */
+/*
+ * All that is in a list, also in its arrays and maps, which nest as deep as the decoders let them.
+ */
 static uint64_t list_weight(const struct otlp_request *request, uint32_t first)
 {
 	uint64_t weight = 0;

@@ -17,8 +17,10 @@
 #define OTLP_MOST_SPANS ((size_t)1 << 18)
 #define OTLP_MOST_NOTES ((size_t)1 << 19)  /* events and links together */
 #define OTLP_MOST_GROUPS ((size_t)1 << 18) /* resources and scopes, each */
-/* Values of resources are repeated in every tree, those of scopes in every span: so many in all, where
- * 64 bytes of text count like a value. */
+/*
+ * Values of resources are repeated in every tree, those of scopes in every span: so many in all,
+ * where 64 bytes of text count like a value.
+ */
 #define OTLP_MOST_REPEATED ((uint64_t)1 << 22)
 #define OTLP_LONGEST_TEXT ((size_t)1 << 20) /* so that it fits into a file of texts, escaped */
 
@@ -125,8 +127,8 @@ enum sonde_status otlp_read_json(struct otlp_request *request, const void *body,
 enum sonde_status otlp_link(struct otlp_request *request, struct sonde_error *err);
 
 /*
- * Writes the trees from roots.items[*next_root] on, and counts that on: the writer keeps those before a
- * failure. SONDE_LIMIT: the part is full, the rest goes into the next.
+ * Writes the trees from roots.items[*next_root] on, and counts that on: the writer keeps those
+ * before a failure. SONDE_LIMIT: the part is full, the rest goes into the next.
  */
 enum sonde_status otlp_write(const struct otlp_request *request, struct zts_writer *writer,
 			     size_t *next_root, struct sonde_ingest_result *result,
@@ -157,7 +159,9 @@ enum sonde_status otlp_add_span(struct otlp_request *request, struct otlp_span *
 /* Counts something that is kept otherwise than sent. */
 void otlp_say_mended(struct otlp_request *request, const char *reason);
 
-/* Puts U+FFFD for what is not UTF-8. A text that is too long is empty then, and its span rejected. */
+/*
+ * Puts U+FFFD for what is not UTF-8. A text that is too long is empty then, and its span rejected.
+ */
 enum sonde_status otlp_clean_text(struct otlp_request *request, struct otlp_text *text,
 				  struct sonde_error *err);
 /* The same without a look at the bytes. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * OTLP trace requests in JSON: names in camelCase, ids in hexadecimal, numbers of 64 bits as texts or
- * numbers, bytes in base64. Members that are not known here are passed over.
+ * OTLP trace requests in JSON: names in camelCase, ids in hexadecimal, numbers of 64 bits as texts
+ * or numbers, bytes in base64. Members that are not known here are passed over.
  */
 #include <errno.h>
 #include <math.h>
@@ -10,7 +10,9 @@
 #include "base/json.h"
 #include "store/otlp.h"
 
-/* Objects and arrays around a value of an attribute of an event, and those of one level of a map. */
+/*
+ * Objects and arrays around a value of an attribute of an event, and those of one level of a map.
+ */
 #define DEPTH_AROUND 14u
 #define DEPTH_OF_LEVEL 4u
 
@@ -41,28 +43,9 @@ static enum sonde_status unexpected(struct reading *reading, const char *wanted)
 }
 
 /*
- * The members of the object that comes next, one call of `member` each with the key as present
- * token; it must read or skip the value. null is an object without members.
+ * The members of an object whose beginning is the present token, one call of `member` each with the
+ * key as present token; it must read or skip the value.
  */
-static enum sonde_status read_object(struct reading *reading, read_member *member, void *target)
-{
-	enum sonde_status status = next(reading);
-
-	if (status < 0 || reading->json.token == SONDE_JSON_NULL)
-		return status;
-	if (reading->json.token != SONDE_JSON_OBJECT_BEGIN)
-		return unexpected(reading, "an object");
-	for (;;) {
-		status = next(reading);
-		if (status < 0 || reading->json.token == SONDE_JSON_OBJECT_END)
-			return status;
-		status = member(reading, target);
-		if (status < 0)
-			return status;
-	}
-}
-
-/* Like read_object(), with the object's beginning as the present token. */
 static enum sonde_status read_members(struct reading *reading, read_member *member, void *target)
 {
 	enum sonde_status status;
@@ -75,6 +58,18 @@ static enum sonde_status read_members(struct reading *reading, read_member *memb
 		if (status < 0)
 			return status;
 	}
+}
+
+/* Likewise of the object that comes next. null is an object without members. */
+static enum sonde_status read_object(struct reading *reading, read_member *member, void *target)
+{
+	enum sonde_status status = next(reading);
+
+	if (status < 0 || reading->json.token == SONDE_JSON_NULL)
+		return status;
+	if (reading->json.token != SONDE_JSON_OBJECT_BEGIN)
+		return unexpected(reading, "an object");
+	return read_members(reading, member, target);
 }
 
 /* Every object in the array that comes next: `item` is called behind its beginning. */
@@ -138,7 +133,9 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* An id: its bytes; where it is no hexadecimal number, one byte, which is the wrong size for any. */
+/*
+ * An id: its bytes; where it is no hexadecimal number, one byte, which is the wrong size for any.
+ */
 static enum sonde_status read_id(struct reading *reading, struct otlp_text *id)
 {
 	enum sonde_status status = read_raw_text(reading, id);
@@ -337,8 +334,8 @@ static enum sonde_status read_list(struct reading *reading, struct value_target 
 }
 
 /*
- * Also 1e3 and 5.0, which are whole numbers to JSON. What does not fit into 64 bits stays what it is, as a
- * double: the SDK of JavaScript sends 1e300 as an "intValue".
+ * Also 1e3 and 5.0, which are whole numbers to JSON. What does not fit into 64 bits stays what it
+ * is, as a double: the SDK of JavaScript sends 1e300 as an "intValue".
  */
 static enum sonde_status read_int(struct reading *reading, struct otlp_value *value)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * OTLP trace requests in protobuf (opentelemetry-proto, trace/v1). Fields that are not known here are
- * passed over; a field of another wire type than its own is one of those.
+ * OTLP trace requests in protobuf (opentelemetry-proto, trace/v1). Fields that are not known here
+ * are passed over; a field of another wire type than its own is one of those.
  */
 #include "base/protobuf.h"
 #include "store/otlp.h"

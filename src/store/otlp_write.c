@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Trees of spans into a store: which names, attributes and exceptions a record gets for a span. What
- * OTLP has and ZTS has no place for becomes attributes with reserved names, listed here.
+ * Trees of spans into a store: which names, attributes and exceptions a record gets for a span.
+ * What OTLP has and ZTS has no place for becomes attributes with reserved names, listed here.
  */
 #include <stdio.h>
 
 #include "base/cbor.h"
 #include "base/map.h"
+#include "base/uuid.h"
+#include "formats/zts/zts_put_value.h"
 #include "store/otlp.h"
-#include "store/put_value.h"
 
 /* Attributes that we make. A span's own attribute of such a name gets USER_PREFIX before it. */
 #define RESERVED_LIST(X)                                                                           \
@@ -113,12 +114,12 @@ static uint32_t intern_key(struct writing *writing, struct otlp_text key)
 
 static void put_string(struct writing *writing, struct sonde_buffer *cbor, struct otlp_text text)
 {
-	sonde_put_value_id(cbor, intern(writing, text));
+	zts_put_text_id(cbor, intern(writing, text));
 }
 
 static void put_key(struct writing *writing, struct sonde_buffer *cbor, const char *key)
 {
-	sonde_put_value_id(cbor, intern_literal(writing, key));
+	zts_put_text_id(cbor, intern_literal(writing, key));
 }
 
 static uint64_t count_values(const struct otlp_request *request, uint32_t first)
@@ -165,15 +166,15 @@ static void put_value(struct writing *writing, struct sonde_buffer *cbor,
 		sonde_cbor_put_int(cbor, value->number);
 		break;
 	case OTLP_DOUBLE:
-		sonde_put_value_double(writing->writer, cbor, value->real);
+		zts_put_double(writing->writer, cbor, value->real);
 		break;
 	case OTLP_ARRAY:
 	case OTLP_MAP:
 		put_list(writing, cbor, value->first, value->kind == OTLP_MAP);
 		break;
 	case OTLP_BYTES:
-		sonde_put_value_bytes(writing->writer, cbor, &writing->text, value->text.data,
-				      value->text.size);
+		zts_put_bytes(writing->writer, cbor, &writing->text, value->text.data,
+			      value->text.size);
 		break;
 	}
 }
@@ -528,7 +529,7 @@ static void begin_record(struct writing *writing, const struct otlp_span *span, 
 		head.type = intern_literal(writing, kind_name(span->kind, space));
 	zts_writer_begin_record(writing->writer, &head);
 	if (is_root) {
-		char uuid[SONDE_UUID_TEXT];
+		char uuid[SONDE_UUID_SIZE];
 
 		sonde_uuid_format(span->trace_id, uuid);
 		add_literal(writing, RESERVED_DTRACE_UUID, uuid);
@@ -590,7 +591,10 @@ static void make_uuid(const struct otlp_span *span, uint32_t copy, uint64_t uuid
 	sonde_uuid_derive(span->trace_id, span->span_id + copy, uuid);
 }
 
-/* All records of a tree, and how many there are; without recursion: down to children, on to siblings, up to parents. */
+/*
+ * All records of a tree, and how many there are; without recursion: down to children, on to
+ * siblings, up to parents.
+ */
 static uint64_t write_records(struct writing *writing, uint32_t root, uint32_t number)
 {
 	const struct otlp_span *spans = writing->request->spans.items;
@@ -621,7 +625,7 @@ static enum sonde_status write_tree(struct writing *writing, uint32_t root, uint
 	const struct otlp_span *span = &writing->request->spans.items[root];
 	struct zts_trace_head head = { 0 };
 	enum sonde_status status;
-	char uuid[SONDE_UUID_TEXT];
+	char uuid[SONDE_UUID_SIZE];
 
 	status = prepare_resource(writing, writing->request->scopes.items[span->scope].resource,
 				  err);
@@ -629,7 +633,7 @@ static enum sonde_status write_tree(struct writing *writing, uint32_t root, uint
 		return status;
 	make_uuid(span, span->is_copy ? root + 1 : 0, head.uuid);
 	sonde_uuid_format(span->trace_id, uuid);
-	head.dtrace_uuid = zts_writer_text(writing->writer, ZTS_TEXT_UUID, uuid, strlen(uuid));
+	head.dtrace_uuid = zts_writer_text(writing->writer, ZTS_TEXT_UUID, uuid, SONDE_UUID_LENGTH);
 	head.app = writing->app;
 	head.env = writing->env;
 	head.host = writing->host;

@@ -89,7 +89,10 @@ void sonde_query_release(struct sonde_query *query);
 enum sonde_status sonde_query_parse(struct sonde_query *query, const char *expression,
 				    struct sonde_error *err);
 
-/* Adds one condition with AND, as `name=text` is read: a * at either end of the text stands for anything. */
+/*
+ * Adds one condition with AND, as `name=text` is read: a * at either end of the text stands for
+ * anything.
+ */
 enum sonde_status sonde_query_add(struct sonde_query *query, enum sonde_query_field field,
 				  const char *text, struct sonde_error *err);
 /* The same with the match said, the text as it is. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Searches over all parts of a store: which traces, in which order, how many. Parts are searched beside
- * each other; newest first, no more of them than needed.
+ * Searches over all parts of a store: which traces, in which order, how many. Parts are searched
+ * beside each other; newest first, no more of them than needed.
  */
 #ifndef SONDE_STORE_SEARCH_H
 #define SONDE_STORE_SEARCH_H
@@ -46,7 +46,10 @@ enum sonde_status sonde_store_search(struct zts_base *base,
 				     const struct sonde_search_request *request,
 				     struct sonde_search_result *result, struct sonde_error *err);
 
-/* The earliest start and latest end of all traces, for times given in relation to them; zeros without traces. */
+/*
+ * The earliest start and latest end of all traces, for times given in relation to them; zeros
+ * without traces.
+ */
 struct sonde_bounds sonde_base_span(const struct zts_base *base);
 
 #endif

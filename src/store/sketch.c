@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Quantiles from buckets: 64 of the same width for each doubling, so that the middle of one is off by
- * 1/128 of a value at most. Values below 128 have a bucket of their own.
+ * Quantiles from buckets: 64 of the same width for each doubling, so that the middle of one is off
+ * by 1/128 of a value at most. Values below 128 have a bucket of their own.
  */
 #include "store/sketch.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A summary of many numbers from which quantiles are read with a relative error of at most 1 %: counts in
- * buckets that grow with the numbers in them. Two are merged by adding, which loses nothing.
+ * A summary of many numbers from which quantiles are read with a relative error of at most 1 %:
+ * counts in buckets that grow with the numbers in them. Two are merged by adding, which loses
+ * nothing.
  */
 #ifndef SONDE_STORE_SKETCH_H
 #define SONDE_STORE_SKETCH_H

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/attribute.h"
 #include "store/groups_private.h"
 #include "store/names.h"
-#include "store/value.h"
 
 /* What runs over a part. */
 struct gatherer {

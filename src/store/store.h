@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A trace store that is written: a base folder with numbered parts, one writer at a time. Turns over
- * to a new part by size and age, removes old ones, packs finished ones in the background.
+ * A trace store that is written: a base folder with numbered parts, one writer at a time. Turns
+ * over to a new part by size and age, removes old ones, packs finished ones in the background.
  */
 #ifndef SONDE_STORE_STORE_H
 #define SONDE_STORE_STORE_H
 
 #include "formats/zts/zts_writer.h"
 
-/* Kept in <base>/store.props with the keys in brackets; 0 or "" in a set call leaves a value as it is. */
+/*
+ * Kept in <base>/store.props with the keys in brackets; 0 or "" in a set call leaves a value as it
+ * is.
+ */
 struct sonde_store_settings {
 	enum sonde_codec codec; /* [sonde.codec] none, zlib, lz4 */
 	uint64_t part_size;	/* [store.rotate.max-size, MB] */
@@ -16,11 +19,11 @@ struct sonde_store_settings {
 	uint64_t keep_parts;	/* [store.rotate.max-num] */
 	uint64_t keep_bytes;	/* [sonde.retain.max-size]; 0: no limit */
 	uint64_t keep_age_s;	/* [sonde.retain.max-age]; 0: no limit */
-	uint64_t
-		memory; /* [sonde.memory]: bytes for texts of the current part; a new part begins beyond */
-	uint64_t
-		min_duration_ns; /* [ingest.min.duration, ms]: shorter traces are counted, not kept; 0: all */
-	bool archive;		 /* [sonde.archive]: pack parts when they are finished */
+	/* [sonde.memory]: bytes for texts of the current part; a new part begins beyond */
+	uint64_t memory;
+	/* [ingest.min.duration, ms]: shorter traces are counted, not kept; 0: all */
+	uint64_t min_duration_ns;
+	bool archive; /* [sonde.archive]: pack parts when they are finished */
 };
 
 void sonde_store_settings_init(struct sonde_store_settings *settings); /* the defaults */
@@ -34,8 +37,9 @@ enum sonde_status sonde_store_settings_read(const char *base, struct sonde_store
 struct sonde_store;
 
 /*
- * Opens for writing and takes the lock (<base>/sonde.lock); SONDE_LIMIT where another process has it, with its
- * pid in the message. A base folder without parts is fine. What a killed writer left is mended.
+ * Opens for writing and takes the lock (<base>/sonde.lock); SONDE_LIMIT where another process has
+ * it, with its pid in the message. A base folder without parts is fine. What a killed writer left
+ * is mended.
  */
 enum sonde_status sonde_store_open(const char *base, struct sonde_store **store,
 				   struct sonde_diagnostics *diagnostics, struct sonde_error *err);
@@ -43,17 +47,19 @@ enum sonde_status sonde_store_open(const char *base, struct sonde_store **store,
 enum sonde_status sonde_store_close(struct sonde_store *store, struct sonde_error *err);
 
 /*
- * Ingest, from any thread: begin gives the writer of the current part (a new one where it is time), which is the
- * caller's until end; ids of texts are valid until then only. A trace not ended is abandoned. Where
- * zts_writer_end_trace() says SONDE_LIMIT, end, begin again (a new part) and put the same trace in anew.
+ * Ingest, from any thread: begin gives the writer of the current part (a new one where it is time),
+ * which is the caller's until end; ids of texts are valid until then only. A trace not ended is
+ * abandoned. Where zts_writer_end_trace() says SONDE_LIMIT, end, begin again (a new part) and put
+ * the same trace in anew.
  */
 enum sonde_status sonde_store_begin(struct sonde_store *store, struct zts_writer **writer,
 				    struct sonde_error *err);
 /* *ticket: what to wait for. */
 void sonde_store_end(struct sonde_store *store, uint64_t *ticket);
 /*
- * Returns when all up to the ticket is on the disk: many waiters share one sync (group commit). A failure says
- * that it is not certain: traces may be there all the same where the disk failed at the very end.
+ * Returns when all up to the ticket is on the disk: many waiters share one sync (group commit). A
+ * failure says that it is not certain: traces may be there all the same where the disk failed at
+ * the very end.
  */
 enum sonde_status sonde_store_wait(struct sonde_store *store, uint64_t ticket,
 				   struct sonde_error *err);

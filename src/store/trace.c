@@ -88,14 +88,6 @@ struct sonde_hex_id sonde_hex_id_of(const uint64_t uuid[2])
 	return id;
 }
 
-void sonde_uuid_put(const uint64_t uuid[2], struct sonde_buffer *out)
-{
-	struct sonde_hex_id id = sonde_hex_id_of(uuid);
-
-	sonde_buffer_put_format(out, "%.8s-%.4s-%.4s-%.4s-%.12s", id.digits, id.digits + 8,
-				id.digits + 12, id.digits + 16, id.digits + 20);
-}
-
 bool sonde_hex_id_parse(const char *text, size_t size, struct sonde_hex_id *id)
 {
 	size_t i;

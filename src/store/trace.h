@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is known of a trace from its slot alone: totals over the chunks it came in, when it began and
- * how long it took (exactly, or between two bounds), the names in the slot, its ids.
+ * What is known of a trace from its slot alone: totals over the chunks it came in, when it began
+ * and how long it took (exactly, or between two bounds), the names in the slot, its ids.
  */
 #ifndef SONDE_STORE_TRACE_H
 #define SONDE_STORE_TRACE_H
@@ -28,9 +28,6 @@ struct sonde_bounds sonde_trace_duration(const struct zts_part *part, uint32_t s
 
 /* A name in a slot, appended: the text of our parts, the number of others; nothing for 0. */
 void sonde_slot_put_name(const struct zts_part *part, uint32_t name, struct sonde_buffer *out);
-
-/* "01234567-89ab-cdef-0123-456789abcdef", appended. */
-void sonde_uuid_put(const uint64_t uuid[2], struct sonde_buffer *out);
 
 /* Hexadecimal digits of an id, dashes left out, in lower case. */
 struct sonde_hex_id {

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/attribute.h"
 #include "store/find_ids.h"
 #include "store/groups_private.h"
 #include "store/names.h"
-#include "store/value.h"
 
 /* So many values are asked of the index one by one; more are counted by looking at the traces. */
 #define MOST_PAIRS 256
@@ -166,7 +166,7 @@ static enum sonde_status count_pair(struct counter *counter, const struct pairs 
 		status = sonde_find_postings(counter->finder, &id, true, &slots, err);
 		sonde_set_keep(&slots, within);
 		if (pair->value)
-			sonde_text_of(texts, pair->value, &counter->name, &text, &size);
+			zts_texts_plain(texts, pair->value, &counter->name, &text, &size);
 		if (status == SONDE_OK && !sonde_set_is_empty(&slots))
 			count_some(counter, text, size, zts_set_count(&slots));
 	}
@@ -175,7 +175,10 @@ static enum sonde_status count_pair(struct counter *counter, const struct pairs 
 	return status == SONDE_NOMEM ? sonde_fail_nomem(err) : status;
 }
 
-/* Values that have pairs are counted by postings; traces without any (but with the key) are left in `slots`. */
+/*
+ * Values that have pairs are counted by postings; traces without any (but with the key) are left in
+ * `slots`.
+ */
 static enum sonde_status count_by_index(struct counter *counter, const struct pairs *pairs,
 					const struct zts_set *keys, struct zts_set *slots,
 					struct sonde_error *err)

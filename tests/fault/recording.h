@@ -14,12 +14,22 @@ struct fault_world {
 	enum sonde_severity none_of; /* an output has no such findings, nor worse ones */
 };
 
+/* Every event, with its detail, and every blob. */
+enum sonde_status run_walk(void *user, struct sonde_error *err);
 enum sonde_status run_check(void *user, struct sonde_error *err);
 enum sonde_status run_recover(void *user, struct sonde_error *err);
 enum sonde_status run_convert(void *user, struct sonde_error *err);
 
-/* Before a run that writes, and after it: no output where it failed, and nothing half done beside it. */
+/*
+ * Before a run that writes, and after it: no output where it failed, and nothing half done beside
+ * it.
+ */
 void remove_output(void *user);
 void expect_whole_or_nothing(void *user, enum sonde_status status, const struct sonde_error *err);
+
+/* A run that writes, with every kind of fault; each kind has more than so many places to fail at. */
+void try_writing(struct fault_world *world,
+		 enum sonde_status (*run)(void *user, struct sonde_error *err),
+		 unsigned int allocations, unsigned int inputs, unsigned int outputs);
 
 #endif

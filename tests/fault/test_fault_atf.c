@@ -50,7 +50,7 @@ static enum sonde_status walk_track(struct sonde_recording *recording, uint32_t 
 	return status == SONDE_END ? SONDE_OK : status;
 }
 
-static enum sonde_status run_walk(void *user, struct sonde_error *err)
+static enum sonde_status run_detail_walk(void *user, struct sonde_error *err)
 {
 	const struct fault_world *world = user;
 	struct sonde_recording *recording;
@@ -69,7 +69,7 @@ static enum sonde_status run_walk(void *user, struct sonde_error *err)
 static void test_walk(void **state)
 {
 	struct fault_world world = world_of("normal"), crashed = world_of("crashed");
-	struct fault_case walk = { .run = run_walk, .user = &world };
+	struct fault_case walk = { .run = run_detail_walk, .user = &world };
 
 	(void)state;
 	assert_true(fault_run_all(FAULT_ALLOCATION, &walk) > 50);
@@ -93,40 +93,24 @@ static void test_check(void **state)
 static void test_convert(void **state)
 {
 	struct fault_world world = world_of("normal");
-	struct fault_case convert = {
-		.run = run_convert,
-		.before = remove_output,
-		.after = expect_whole_or_nothing,
-		.user = &world,
-	};
 
 	(void)state;
-	assert_true(fault_run_all(FAULT_ALLOCATION, &convert) > 100);
-	assert_true(fault_run_all(FAULT_INPUT, &convert) > 20);
-	assert_true(fault_run_all(FAULT_OUTPUT, &convert) > 30);
+	try_writing(&world, run_convert, 100, 20, 30);
 }
 
 static void test_recover(void **state)
 {
 	struct fault_world world = world_of("crashed");
-	struct fault_case recover = {
-		.run = run_recover,
-		.before = remove_output,
-		.after = expect_whole_or_nothing,
-		.user = &world,
-	};
 
 	(void)state;
-	assert_true(fault_run_all(FAULT_ALLOCATION, &recover) > 50);
-	assert_true(fault_run_all(FAULT_INPUT, &recover) > 20);
-	assert_true(fault_run_all(FAULT_OUTPUT, &recover) > 30);
+	try_writing(&world, run_recover, 50, 20, 30);
 }
 
 /* The same with annotations: event types, arguments and resources. */
 static void test_annotations(void **state)
 {
 	struct fault_world world = world_of("");
-	struct fault_case run = { .run = run_walk, .user = &world };
+	struct fault_case run = { .run = run_detail_walk, .user = &world };
 
 	(void)state;
 	snprintf(world.input, sizeof(world.input), "%s/annotated", scratch);

@@ -30,58 +30,6 @@ static struct fault_world world_of(const char *seed)
 	return world;
 }
 
-/* Every event of a track, with its arguments. */
-static enum sonde_status walk_track(struct sonde_recording *recording, uint32_t track,
-				    struct sonde_error *err)
-{
-	struct sonde_cursor *cursor;
-	struct sonde_detail detail;
-	struct sonde_batch batch;
-	enum sonde_status status = sonde_cursor_open(recording, track, &cursor, err);
-
-	if (status < 0)
-		return status;
-	while ((status = sonde_cursor_next(cursor, &batch, err)) == SONDE_OK) {
-		enum sonde_status taken = SONDE_OK;
-
-		for (size_t i = 0; i < batch.count && taken >= 0; i++)
-			taken = sonde_batch_detail(&batch, &batch.events[i], &detail, err);
-		if (taken < 0) {
-			status = taken;
-			break;
-		}
-	}
-	sonde_cursor_free(cursor);
-	return status == SONDE_END ? SONDE_OK : status;
-}
-
-static enum sonde_status walk(struct sonde_recording *recording, struct sonde_error *err)
-{
-	uint32_t tracks = sonde_definitions_track_count(sonde_recording_definitions(recording));
-	uint32_t blobs = sonde_recording_blob_count(recording);
-	enum sonde_status status = SONDE_OK;
-	struct sonde_blob blob;
-
-	for (uint32_t track = 0; track < tracks && status == SONDE_OK; track++)
-		status = walk_track(recording, track, err);
-	for (uint32_t number = 0; number < blobs && status == SONDE_OK; number++)
-		status = sonde_recording_blob(recording, number, &blob, err);
-	return status;
-}
-
-static enum sonde_status run_walk(void *user, struct sonde_error *err)
-{
-	const struct fault_world *world = user;
-	struct sonde_recording *recording;
-	enum sonde_status status = sonde_recording_open(world->input, NULL, &recording, err);
-
-	if (status < 0)
-		return status;
-	status = walk(recording, err);
-	sonde_recording_close(recording);
-	return status;
-}
-
 /* As run_convert(), of one kind of event, so that the file is made anew from events. */
 static enum sonde_status run_select(void *user, struct sonde_error *err)
 {
@@ -173,28 +121,13 @@ static void test_check(void **state)
 	}
 }
 
-static void run_writing(struct fault_world *world,
-			enum sonde_status (*run)(void *user, struct sonde_error *err))
-{
-	struct fault_case writing = {
-		.run = run,
-		.before = remove_output,
-		.after = expect_whole_or_nothing,
-		.user = world,
-	};
-
-	assert_true(fault_run_all(FAULT_ALLOCATION, &writing) > 10);
-	assert_true(fault_run_all(FAULT_INPUT, &writing) > 1);
-	assert_true(fault_run_all(FAULT_OUTPUT, &writing) > 2);
-}
-
 static void test_recover(void **state)
 {
 	struct fault_world cut = world_of("cut_in_events"), wire = world_of("undefined_wire");
 
 	(void)state;
-	run_writing(&cut, run_recover);
-	run_writing(&wire, run_recover);
+	try_writing(&cut, run_recover, 10, 1, 2);
+	try_writing(&wire, run_recover, 10, 1, 2);
 }
 
 static void test_convert(void **state)
@@ -202,9 +135,9 @@ static void test_convert(void **state)
 	struct fault_world world = world_of("whole"), several = world_of("several_chunks");
 
 	(void)state;
-	run_writing(&world, run_convert);
-	run_writing(&several, run_convert);
-	run_writing(&several, run_select);
+	try_writing(&world, run_convert, 10, 1, 2);
+	try_writing(&several, run_convert, 10, 1, 2);
+	try_writing(&several, run_select, 10, 1, 2);
 }
 
 static void test_convert_json(void **state)
@@ -217,7 +150,7 @@ static void test_convert_json(void **state)
 
 		world.format = "cff-json";
 		world.style = styles[i];
-		run_writing(&world, run_convert);
+		try_writing(&world, run_convert, 10, 1, 2);
 	}
 }
 
@@ -227,7 +160,7 @@ static void test_convert_atf(void **state)
 
 	(void)state;
 	world.format = "atf";
-	run_writing(&world, run_convert);
+	try_writing(&world, run_convert, 10, 1, 2);
 }
 
 int main(void)

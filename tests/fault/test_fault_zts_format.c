@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A trace store as a format with each allocation and each call to the system failing in turn: opened and walked with
- * details, checked, recovered, written. What cannot be done fails cleanly; an output is whole or absent.
+ * A trace store as a format with each allocation and each call to the system failing in turn:
+ * opened and walked with details, checked, recovered, written. What cannot be done fails cleanly;
+ * an output is whole or absent.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,48 +59,6 @@ static struct fault_world world_of(const char *name)
 	return world;
 }
 
-static enum sonde_status walk_track(struct sonde_recording *recording, uint32_t track,
-				    struct sonde_error *err)
-{
-	struct sonde_cursor *cursor;
-	struct sonde_detail detail;
-	struct sonde_batch batch;
-	enum sonde_status status = sonde_cursor_open(recording, track, &cursor, err);
-
-	if (status < 0)
-		return status;
-	sonde_cursor_seek_time(cursor, 1);
-	sonde_cursor_seek_index(cursor, 0);
-	while ((status = sonde_cursor_next(cursor, &batch, err)) == SONDE_OK) {
-		enum sonde_status taken = SONDE_OK;
-
-		for (size_t i = 0; i < batch.count && taken >= 0; i++)
-			taken = sonde_batch_detail(&batch, &batch.events[i], &detail, err);
-		if (taken < 0) {
-			status = taken;
-			break;
-		}
-	}
-	sonde_cursor_free(cursor);
-	return status == SONDE_END ? SONDE_OK : status;
-}
-
-static enum sonde_status run_walk(void *user, struct sonde_error *err)
-{
-	const struct fault_world *world = user;
-	struct sonde_recording *recording;
-	enum sonde_status status = sonde_recording_open(world->input, NULL, &recording, err);
-	uint32_t tracks;
-
-	if (status < 0)
-		return status;
-	tracks = sonde_definitions_track_count(sonde_recording_definitions(recording));
-	for (uint32_t track = 0; track < tracks && status == SONDE_OK; track++)
-		status = walk_track(recording, track, err);
-	sonde_recording_close(recording);
-	return status;
-}
-
 static void test_walk(void **state)
 {
 	struct fault_world world = world_of("whole");
@@ -124,27 +83,12 @@ static void test_check(void **state)
 	}
 }
 
-static void run_writing(struct fault_world *world,
-			enum sonde_status (*run)(void *user, struct sonde_error *err))
-{
-	struct fault_case writing = {
-		.run = run,
-		.before = remove_output,
-		.after = expect_whole_or_nothing,
-		.user = world,
-	};
-
-	assert_true(fault_run_all(FAULT_ALLOCATION, &writing) > 50);
-	assert_true(fault_run_all(FAULT_INPUT, &writing) > 5);
-	assert_true(fault_run_all(FAULT_OUTPUT, &writing) > 5);
-}
-
 static void test_recover(void **state)
 {
 	struct fault_world damaged = world_of("damaged");
 
 	(void)state;
-	run_writing(&damaged, run_recover);
+	try_writing(&damaged, run_recover, 50, 5, 5);
 }
 
 static void test_convert(void **state)
@@ -152,9 +96,9 @@ static void test_convert(void **state)
 	struct fault_world whole = world_of("whole");
 
 	(void)state;
-	run_writing(&whole, run_convert);
+	try_writing(&whole, run_convert, 50, 5, 5);
 	whole.style = "zlib";
-	run_writing(&whole, run_convert);
+	try_writing(&whole, run_convert, 50, 5, 5);
 }
 
 static int make_world(void **state)

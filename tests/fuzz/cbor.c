@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzzes CBOR, and the call trees of trace stores in it. An item that can be stepped over consists of
- * heads that can be read one by one; both ways to decode a tree see the same one; its attributes lie
- * within the bytes.
+ * Fuzzes CBOR, and the call trees of trace stores in it. An item that can be stepped over consists
+ * of heads that can be read one by one; both ways to decode a tree see the same one; its attributes
+ * lie within the bytes.
  */
 #include "base/cbor.h"
 #include "../zts_tree_same.h"
-#include "formats/zts/zts_tree_decoder.h"
+#include "formats/zts/zts_tree_private.h"
 #include "require.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A store in a folder of its own that targets put things into: small parts, few of them, so that it stays small. */
+/*
+ * A store in a folder of its own that targets put things into: small parts, few of them, so that it
+ * stays small.
+ */
 #ifndef SONDE_FUZZ_STORE_H
 #define SONDE_FUZZ_STORE_H
 

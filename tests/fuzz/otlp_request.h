@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What holds for any request: every span that is kept is in exactly one tree, and all are stored. */
+/*
+ * What holds for any request: every span that is kept is in exactly one tree, and all are stored.
+ */
 #ifndef SONDE_FUZZ_OTLP_REQUEST_H
 #define SONDE_FUZZ_OTLP_REQUEST_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzzes packed bodies and blocks. The first byte says how it is packed; no more memory is taken than
- * the limit allows, and a body that can be unpacked at its own size gives the same again.
+ * Fuzzes packed bodies and blocks. The first byte says how it is packed; no more memory is taken
+ * than the limit allows, and a body that can be unpacked at its own size gives the same again.
  */
 #include <string.h>
 

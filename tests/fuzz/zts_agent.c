@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzzes data of agents: definitions, and traces that use them. The input is a size (2 bytes, little-endian)
- * of the definitions, these, then the traces. What is refused leaves nothing in the store.
+ * Fuzzes data of agents: definitions, and traces that use them. The input is a size (2 bytes,
+ * little-endian) of the definitions, these, then the traces. What is refused leaves nothing in the
+ * store.
  */
 #include "base/bytes.h"
 #include "fuzz_store.h"

@@ -8,7 +8,7 @@
 
 #include "../zts_tree_same.h"
 #include "formats/zts/zts_chunks.h"
-#include "formats/zts/zts_tree_decoder.h"
+#include "formats/zts/zts_tree_private.h"
 #include "require.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

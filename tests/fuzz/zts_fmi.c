@@ -12,6 +12,8 @@
 #include "formats/zts/zts_wal.h"
 #include "require.h"
 
+#define MOST_STEPS 100000
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static bool count_id(void *context, uint32_t id)
@@ -20,10 +22,10 @@ static bool count_id(void *context, uint32_t id)
 	return ++*(size_t *)context < 10000;
 }
 
-static bool count_bytes(void *context, const uint8_t *bytes, size_t size)
+static bool count_hit(void *context, uint32_t id, uint8_t first)
 {
-	REQUIRE(!size || memchr(bytes, bytes[0], size));
-	return ++*(size_t *)context < 10000;
+	(void)first;
+	return count_id(context, id);
 }
 
 static void use(const struct zts_fmi *fmi)
@@ -34,10 +36,8 @@ static void use(const struct zts_fmi *fmi)
 
 	for (uint32_t i = 0; i < 20 && i < zts_fmi_words(fmi); i++)
 		zts_fmi_text(fmi, first + i, &text, NULL);
-	zts_fmi_find(fmi, (const uint8_t *)"a", 1, count_id, &count, NULL);
-	zts_fmi_find(fmi, (const uint8_t *)"\1\5", 2, count_id, &count, NULL);
-	count = 0;
-	zts_fmi_before(fmi, (const uint8_t *)"\5", 1, 7, count_bytes, &count, NULL);
+	zts_fmi_find_within(fmi, (const uint8_t *)"a", 1, MOST_STEPS, count_hit, &count, NULL);
+	zts_fmi_find_within(fmi, (const uint8_t *)"\1\5", 2, MOST_STEPS, count_hit, &count, NULL);
 	count = 0;
 	zts_fmi_numbers_before(fmi, (const uint8_t *)"\5", 1, 7, 100000, count_id, &count, NULL);
 	if (zts_fmi_unpack(fmi, &wal, NULL) == SONDE_OK) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzzes qmeta.idx: as bytes in memory, and as a file of a part whose data and texts are good. Beyond
- * "does not crash": a slot that loads gives a record that is there, links between chunks go forward, and
- * a part whose metadata was made anew has all its traces, whatever the damage was.
+ * Fuzzes qmeta.idx: as bytes in memory, and as a file of a part whose data and texts are good.
+ * Beyond "does not crash": a slot that loads gives a record that is there, links between chunks go
+ * forward, and a part whose metadata was made anew has all its traces, whatever the damage was.
  */
 #include <stdio.h>
 #include <stdlib.h>

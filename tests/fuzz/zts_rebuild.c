@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzzes what traces say, behind good checksums: the input is cut into the contents of chunks (a byte
- * with the length before each), and the metadata is made anew from them. Beyond "does not crash": slots
- * point to chunks that are there, their lines ascend, and a trace that was put together loads.
+ * Fuzzes what traces say, behind good checksums: the input is cut into the contents of chunks (a
+ * byte with the length before each), and the metadata is made anew from them. Beyond "does not
+ * crash": slots point to chunks that are there, their lines ascend, and a trace that was put
+ * together loads.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,9 @@ static void remove_file(void)
 	unlink(path);
 }
 
-/* Texts of each kind that traces refer to; the last three are an exception, its stack and a frame. */
+/*
+ * Texts of each kind that traces refer to; the last three are an exception, its stack and a frame.
+ */
 static const char *const texts[] = {
 	"\x05"
 	"Main"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzzes one file of a trace store, the others of which are good: the first byte of the input says which one. Opened,
- * walked with details, checked, and now and then recovered; a recovered store has no errors.
+ * Fuzzes one file of a trace store, the others of which are good: the first byte of the input says
+ * which one. Opened, walked with details, checked, and now and then recovered; a recovered store
+ * has no errors.
  */
 #include <stdio.h>
 #include <stdlib.h>

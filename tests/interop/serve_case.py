@@ -9,6 +9,7 @@ import socket
 import struct
 import subprocess
 
+from cbor import Tagged, cbor
 from sonde_case import SONDE, SondeCase
 
 PROTOBUF = "application/x-protobuf"
@@ -89,45 +90,6 @@ def numbered_ids(number):
 
 
 # ---- CBOR as agents write it -------------------------------------------------------------------
-
-def cbor_head(major, value):
-    for limit, info, form in ((24, None, None), (1 << 8, 24, ">B"), (1 << 16, 25, ">H"),
-                              (1 << 32, 26, ">I"), (1 << 64, 27, ">Q")):
-        if value < limit:
-            if info is None:
-                return bytes([major << 5 | value])
-            return bytes([major << 5 | info]) + struct.pack(form, value)
-    raise ValueError(value)
-
-
-class Tagged:
-    def __init__(self, tag, value):
-        self.tag, self.value = tag, value
-
-
-def cbor(value):
-    if value is None:
-        return b"\xf6"
-    if isinstance(value, bool):
-        return b"\xf5" if value else b"\xf4"
-    if isinstance(value, int):
-        return cbor_head(0, value) if value >= 0 else cbor_head(1, -1 - value)
-    if isinstance(value, float):
-        return b"\xfb" + struct.pack(">d", value)
-    if isinstance(value, str):
-        return cbor_head(3, len(value.encode())) + value.encode()
-    if isinstance(value, bytes):
-        return cbor_head(2, len(value)) + value
-    if isinstance(value, Tagged):
-        return cbor_head(6, value.tag) + cbor(value.value)
-    if isinstance(value, (list, tuple)):
-        return cbor_head(4, len(value)) + b"".join(map(cbor, value))
-    return cbor_head(5, len(value)) + b"".join(cbor(k) + cbor(v) for k, v in value.items())
-
-
-def ref(number):
-    return Tagged(0x06, number)
-
 
 def define_string(number, text, kind=0):
     return cbor(Tagged(0x0D, [number, text, kind]))

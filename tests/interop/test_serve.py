@@ -21,9 +21,9 @@ import uuid
 import zlib
 
 import tap
-from serve_case import (JSON, MEMORY_FACTOR, START_NS, ServeCase, Tagged, bytes_field, cbor, define_method,
-                        define_string, numbered_ids, record, ref,
-                        request_message, span_message, walk)
+from cbor import Tagged, cbor, ref
+from serve_case import (JSON, MEMORY_FACTOR, START_NS, ServeCase, bytes_field, define_method,
+                        define_string, numbered_ids, record, request_message, span_message, walk)
 from sonde_case import SONDE
 
 MIB = 1 << 20
@@ -255,6 +255,13 @@ class Crowds(ServeCase):
         self.assertEqual(server.stop()[0], 0)
         self.assertEqual(len(self.search(server.store)), statuses.count(200))
 
+    def wait_until_taken(self, server, fault):
+        for _ in range(100):
+            if server.post(one_span()).status == 200:
+                return
+            time.sleep(0.05)
+        self.fail(fault)
+
     def test_many_connections(self):
         server = self.serve("--max-connections", "20")
         idle = [server.connect() for _ in range(40)]
@@ -265,12 +272,7 @@ class Crowds(ServeCase):
         self.assertEqual(answer.headers["Retry-After"], "1")
         for connection in idle:
             connection.close()
-        for _ in range(100):
-            if server.post(one_span()).status == 200:
-                break
-            time.sleep(0.05)
-        else:
-            self.fail("connections that were closed still count")
+        self.wait_until_taken(server, "connections that were closed still count")
 
     def test_bytes_in_flight(self):
         """Bodies that come slowly may not take more memory together than is allowed."""
@@ -295,12 +297,7 @@ class Crowds(ServeCase):
         self.assertLess(server.memory() - before, 40 * MIB * MEMORY_FACTOR)
         for connection in connections:
             connection.close()
-        for _ in range(100):
-            if server.post(one_span()).status == 200:
-                break
-            time.sleep(0.05)
-        else:
-            self.fail("memory of connections that were closed still counts")
+        self.wait_until_taken(server, "memory of connections that were closed still counts")
 
     def test_more_requests_than_threads(self):
         """All of a crowd get their answer, and share syncs."""

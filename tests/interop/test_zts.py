@@ -9,11 +9,11 @@ import shutil
 import unittest
 
 import tap
+from cbor import cbor, head, ref
 from sonde_case import GOLDEN
 from zts_case import CORPUS, ZtsCase, dumped_calls, expected_traces, flat_exception, reader_traces
 from zts_reader import read_store
-from zts_writer import (MS_2019, Record, Ref, ZtsWriter, cbor, head, number, small_part, tag,
-                        write_files)
+from zts_writer import MS_2019, Record, ZtsWriter, small_part, tag, write_files
 
 CODECS = {None: 0x12, "zlib": 0x11, "none": 0x10}
 
@@ -125,14 +125,14 @@ class Read(ZtsCase):
         method = writer.method("a.B", "c", "()V")
         class_id, file = writer.typed(5, b"x.Bad"), writer.string("B.java")
         name = writer.typed(6, b"c")
-        frame = head(4, 4) + number(class_id) + number(name) + number(file) + number(12)
-        raw = tag(0x22, head(4, 5) + number(1) + number(class_id) + text("why") + number(0) +
+        frame = head(4, 4) + cbor(class_id) + cbor(name) + cbor(file) + cbor(12)
+        raw = tag(0x22, head(4, 5) + cbor(1) + cbor(class_id) + text("why") + cbor(0) +
                   head(4, 1) + frame)
         prolog = b"\xc8\x9f" + tag(0x0a, head(2, 8) + (method << 40 | 105).to_bytes(8, "big")) + \
             tag(0x0c, head(2, 8) + (3 << 40 | 110).to_bytes(8, "big")) + b"\xff"
         raw += tag(0x09, head(5, 1) + text("key") + text("value")) + prolog
-        raw += b"\xc8\x9f" + tag(0x0e, head(5, 3) + number(0x0c) + number(120) + number(0x0e) +
-                                 number(method) + number(0x0d) + number(130)) + b"\xff"
+        raw += b"\xc8\x9f" + tag(0x0e, head(5, 3) + cbor(0x0c) + cbor(120) + cbor(0x0e) +
+                                 cbor(method) + cbor(0x0d) + cbor(130)) + b"\xff"
         writer.add(Record(method, 100, 200, raw=raw, timestamp=MS_2019))
         calls = dumped_calls(self.dump(self.part(writer.files())))
         self.assertEqual([(call.event["time_ns"] - MS_2019 * 10 ** 6) // 65536 for call in calls],
@@ -199,10 +199,10 @@ class Read(ZtsCase):
         deep = [1]
         for _ in range(20):
             deep = [deep]
-        values = [{Ref(double): Ref(half)}, {Ref(raw): Ref(base64)}, 2 ** 63, -2 ** 63, "",
+        values = [{ref(double): ref(half)}, {ref(raw): ref(base64)}, 2 ** 63, -2 ** 63, "",
                   [True, [], {}], deep]
         for value in values:
-            value = Ref(0) if value == "" else value
+            value = ref(0) if value == "" else value
             writer.add(Record(method, 0, 1, attributes={key: value}, timestamp=MS_2019 +
                               len(writer.traces)))
         calls = dumped_calls(self.dump(self.part(writer.files())))

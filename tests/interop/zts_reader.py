@@ -18,6 +18,16 @@ class Bad(Exception):
 
 # ---- compression ---------------------------------------------------------------------------------
 
+def lz4_length(data, at, length):
+    """A length that begins in a token and may go on at `at`; where it ends."""
+    more = 255
+    while length >= 15 and more == 255:
+        more = data[at]
+        at += 1
+        length += more
+    return length, at
+
+
 def lz4_block(data, size):
     """Decodes a bare LZ4 block that must give exactly `size` bytes."""
     out = bytearray()
@@ -25,28 +35,14 @@ def lz4_block(data, size):
     while at < len(data):
         token = data[at]
         at += 1
-        length = token >> 4
-        if length == 15:
-            while True:
-                more = data[at]
-                at += 1
-                length += more
-                if more != 255:
-                    break
+        length, at = lz4_length(data, at, token >> 4)
         out += data[at:at + length]
         at += length
         if at >= len(data):
             break
         distance = data[at] | data[at + 1] << 8
         at += 2
-        length = token & 15
-        if length == 15:
-            while True:
-                more = data[at]
-                at += 1
-                length += more
-                if more != 255:
-                    break
+        length, at = lz4_length(data, at, token & 15)
         length += 4
         if not 0 < distance <= len(out):
             raise Bad("LZ4: a match before the start")

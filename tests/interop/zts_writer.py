@@ -6,65 +6,24 @@ import os
 import struct
 import zlib
 
+from cbor import Tagged, cbor, head, ref
 from zts_reader import id_digits
 
-INFO, ATTRIBUTES, STRING_REF, RECORD, EXCEPTION_REF = 0x0e, 0x09, 0x06, 0x08, 0x23
+INFO, ATTRIBUTES, RECORD, EXCEPTION_REF = 0x0e, 0x09, 0x08, 0x23
 TIMESTAMP, TYPE, CALLS, FLAGS, START, STOP, METHOD = 0x05, 0x07, 0x09, 0x0b, 0x0c, 0x0d, 0x0e
 PARENT, SPAN = 0x11, 0x12
 CODECS = {"none": 0, "zlib": 1, "lz4": 2}
 MS_2019 = 1556712001000
 
 
-# ---- CBOR ----------------------------------------------------------------------------------------
-
-def head(kind, value):
-    if value < 24:
-        return bytes([kind << 5 | value])
-    for low, size in ((24, 1), (25, 2), (26, 4), (27, 8)):
-        # numbers from 0x7fffffff on take 8 bytes in real stores
-        if value < 1 << 8 * size and (size == 8 or value < 0x7fffffff):
-            return bytes([kind << 5 | low]) + value.to_bytes(size, "big")
-    raise ValueError(value)
-
-
-def number(value):
-    return head(0, value) if value >= 0 else head(1, -1 - value)
-
+# ---- chunks --------------------------------------------------------------------------------------
 
 def tag(value, content):
     return head(6, value) + content
 
 
 def info(key, value, document=False):
-    return tag(0x02 if document else INFO, head(5, 1) + number(key) + number(value))
-
-
-def reference(text_id):
-    return tag(STRING_REF, number(text_id))
-
-
-def cbor(value):
-    """A value of an attribute; Ref for a text."""
-    if isinstance(value, Ref):
-        return reference(value.id)
-    if value is None or isinstance(value, bool):
-        return bytes([{None: 0xf6, True: 0xf5, False: 0xf4}[value]])
-    if isinstance(value, int):
-        return number(value)
-    if isinstance(value, (list, tuple)):
-        return head(4, len(value)) + b"".join(cbor(item) for item in value)
-    return head(5, len(value)) + b"".join(cbor(key) + cbor(item) for key, item in value.items())
-
-
-class Ref:
-    def __init__(self, text_id):
-        self.id = text_id
-
-    def __hash__(self):
-        return self.id
-
-    def __eq__(self, other):
-        return self.id == other.id
+    return tag(0x02 if document else INFO, head(5, 1) + cbor(key) + cbor(value))
 
 
 class Record:
@@ -97,12 +56,12 @@ class Record:
                                      if value is not None)
         if self.attributes:
             out += tag(0x03 if document else ATTRIBUTES, cbor(
-                {Ref(key): value for key, value in self.attributes.items()}))
+                {ref(key): value for key, value in self.attributes.items()}))
         out += self.raw
         for child in self.children:
             out += child.encode(document, at + len(out))
         if self.exception:
-            out += tag(EXCEPTION_REF, number(self.exception))
+            out += tag(EXCEPTION_REF, cbor(self.exception))
         if self.stop is not None:
             out += info(STOP, self.stop, document) + info(CALLS, self.count(), document)
         return out + b"\xff"
@@ -242,9 +201,9 @@ class ZtsWriter:
             found |= {call.method, call.exception}
             for key, value in call.attributes.items():
                 found.add(key)
-                if isinstance(value, Ref):
-                    found |= {value.id, self.known.get(b"\x0a" + id_digits(key) + b"\x0a" +
-                                                       id_digits(value.id) + b"\x0a", 0)}
+                if isinstance(value, Tagged):
+                    found |= {value.value, self.known.get(b"\x0a" + id_digits(key) + b"\x0a" +
+                                                       id_digits(value.value) + b"\x0a", 0)}
                 else:
                     found.add(self.known.get(b"\x09" + id_digits(key) + b"\x09" +
                                              str(value).encode() + b"\x09", 0))
@@ -320,9 +279,9 @@ def small_part(**options):
     boom = writer.exception("java.lang.RuntimeException", "boom",
                             [writer.frame("com.example.Dao", "find", "Dao.java", 42)], cause)
     writer.add(Record(run, 100, 200, [Record(find, 110, 150, exception=boom)],
-                      {uri: Ref(cafe), status: 500}, timestamp=MS_2019, type=1))
+                      {uri: ref(cafe), status: 500}, timestamp=MS_2019, type=1))
     writer.add(Record(run, 0, 20, [Record(find, 0, 5), Record(find, 5, 20)],
-                      {extra: [1, -2, True, None, Ref(cafe), {Ref(uri): 3}]},
+                      {extra: [1, -2, True, None, ref(cafe), {ref(uri): 3}]},
                       timestamp=MS_2019 + 100))
     writer.add(Record(find, 7, 9, timestamp=MS_2019 + 200, span=0x1234, parent=0x99))
     return writer

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A store of random traces: strings, numbers, doubles, arrays, exceptions with causes, traces in traces. */
+/*
+ * A store of random traces: strings, numbers, doubles, arrays, exceptions with causes, traces in
+ * traces.
+ */
 #include "search_fixture.h"
 
 #include <setjmp.h>
@@ -11,14 +14,10 @@
 
 #include <cmocka.h>
 
+#include "../random.h"
 #include "base/cbor.h"
+#include "formats/zts/zts_put_value.h"
 #include "formats/zts/zts_writer.h"
-
-uint32_t search_random(uint64_t *state, uint32_t limit)
-{
-	*state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return (uint32_t)((*state >> 33) % limit);
-}
 
 struct maker {
 	struct zts_writer *writer;
@@ -28,7 +27,7 @@ struct maker {
 
 static uint32_t pick(struct maker *maker, uint32_t limit)
 {
-	return search_random(&maker->random, limit);
+	return next_random(&maker->random, limit);
 }
 
 static uint32_t text(struct maker *maker, enum zts_text_kind kind, const char *bytes)
@@ -64,12 +63,6 @@ static uint32_t exception(struct maker *maker, unsigned int causes)
 				    causes ? exception(maker, causes - 1) : 0);
 }
 
-static void put_string(struct sonde_buffer *cbor, uint32_t id)
-{
-	sonde_cbor_put_head(cbor, SONDE_CBOR_TAG, ZTS_TAG_STRING);
-	sonde_cbor_put_int(cbor, id);
-}
-
 /* {"double": "2.5"}, [5, "blue"] or {"inner": "red"} */
 static void composed(struct maker *maker, uint32_t key)
 {
@@ -80,18 +73,18 @@ static void composed(struct maker *maker, uint32_t key)
 	switch (pick(maker, 3)) {
 	case 0:
 		sonde_cbor_put_head(&cbor, SONDE_CBOR_MAP, 1);
-		put_string(&cbor, text(maker, ZTS_TEXT_STRING, "double"));
-		put_string(&cbor, text(maker, ZTS_TEXT_STRING, doubles[pick(maker, 3)]));
+		zts_put_text_id(&cbor, text(maker, ZTS_TEXT_STRING, "double"));
+		zts_put_text_id(&cbor, text(maker, ZTS_TEXT_STRING, doubles[pick(maker, 3)]));
 		break;
 	case 1:
 		sonde_cbor_put_head(&cbor, SONDE_CBOR_ARRAY, 2);
 		sonde_cbor_put_int(&cbor, (int64_t)pick(maker, 9));
-		put_string(&cbor, text(maker, ZTS_TEXT_STRING, "blue"));
+		zts_put_text_id(&cbor, text(maker, ZTS_TEXT_STRING, "blue"));
 		break;
 	default:
 		sonde_cbor_put_head(&cbor, SONDE_CBOR_MAP, 1);
-		put_string(&cbor, text(maker, ZTS_TEXT_STRING, "inner"));
-		put_string(&cbor, text(maker, ZTS_TEXT_STRING, "red"));
+		zts_put_text_id(&cbor, text(maker, ZTS_TEXT_STRING, "inner"));
+		zts_put_text_id(&cbor, text(maker, ZTS_TEXT_STRING, "red"));
 		break;
 	}
 	value.cbor = (const uint8_t *)cbor.data;
@@ -200,4 +193,34 @@ void search_make_store(const char *base, unsigned int parts, unsigned int traces
 		if (i % 2)
 			assert_int_equal(zts_archive(folder, &err), SONDE_OK);
 	}
+}
+
+static enum sonde_status look_node(struct sonde_look *look, const struct sonde_query *query,
+				   uint32_t number, uint32_t slot, bool *matches,
+				   struct sonde_error *err)
+{
+	const struct sonde_query_node *node = &query->nodes.items[number];
+	enum sonde_status status;
+
+	if (node->kind == SONDE_QUERY_TEST)
+		return sonde_look_test(look, node, slot, matches, err);
+	status = look_node(look, query, node->left, slot, matches, err);
+	if (status != SONDE_OK)
+		return status;
+	if (node->kind == SONDE_QUERY_NOT) {
+		*matches = !*matches;
+		return SONDE_OK;
+	}
+	if (*matches == (node->kind == SONDE_QUERY_OR))
+		return SONDE_OK;
+	return look_node(look, query, node->right, slot, matches, err);
+}
+
+enum sonde_status search_look(struct sonde_look *look, const struct sonde_query *query,
+			      uint32_t slot, bool *matches, struct sonde_error *err)
+{
+	*matches = true;
+	if (!query->nodes.count)
+		return SONDE_OK;
+	return look_node(look, query, query->root, slot, matches, err);
 }

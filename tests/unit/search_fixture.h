@@ -5,13 +5,16 @@
 
 #include <stdint.h>
 
-/* A random number below `limit`; the same sequence for the same seed. */
-uint32_t search_random(uint64_t *state, uint32_t limit);
+#include "store/look.h"
 
 /* `parts` parts of `traces` traces each under `base`; every second one is archived. */
 void search_make_store(const char *base, unsigned int parts, unsigned int traces, uint64_t seed);
 
 /* Appends traces to a part that is there. */
 void search_add_traces(const char *folder, unsigned int traces, uint64_t seed);
+
+/* Whether a trace fulfils a query, without any index: what searches are compared with. */
+enum sonde_status search_look(struct sonde_look *look, const struct sonde_query *query,
+			      uint32_t slot, bool *matches, struct sonde_error *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Data of agents: definitions that come, change and are missing; damage leaves nothing in the store. What
- * comes out of a store again is tested in tests/interop.
+ * Data of agents: definitions that come, change and are missing; damage leaves nothing in the
+ * store. What comes out of a store again is tested in tests/interop.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +43,8 @@ static void put_string(struct sonde_buffer *out, uint64_t id, const char *text, 
 {
 	put_tag(out, 0x0d, 3);
 	sonde_cbor_put_head(out, SONDE_CBOR_UINT, id);
-	sonde_cbor_put_text(out, text, strlen(text));
+	sonde_cbor_put_head(out, SONDE_CBOR_TEXT, strlen(text));
+	sonde_buffer_put(out, text, strlen(text));
 	sonde_cbor_put_head(out, SONDE_CBOR_UINT, type);
 }
 

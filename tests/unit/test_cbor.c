@@ -287,7 +287,8 @@ static void test_put(void **state)
 	check_put(&buffer, "\x20\x39\x01\xf3", 4);
 	sonde_cbor_put_int(&buffer, INT64_MIN);
 	check_put(&buffer, "\x3b\x7f\xff\xff\xff\xff\xff\xff\xff", 9);
-	sonde_cbor_put_text(&buffer, "\xc3\xbc", 2);
+	sonde_cbor_put_head(&buffer, SONDE_CBOR_TEXT, 2);
+	sonde_buffer_put(&buffer, "\xc3\xbc", 2);
 	sonde_cbor_put_head(&buffer, SONDE_CBOR_TAG, 0x23);
 	sonde_cbor_put_head(&buffer, SONDE_CBOR_MAP, 2);
 	sonde_cbor_put_simple(&buffer, 22);

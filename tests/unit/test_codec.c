@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Compression: what goes in comes out in every codec, streams as existing stores have them, blocks
- * that are not what they say, and bodies with limits. Bodies are packed by the libraries themselves.
+ * that are not what they say, and bodies with limits. Bodies are packed by the libraries
+ * themselves.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests of OpenTelemetry: both encodings give the same spans, spans become trees, limits hold. What comes
- * out of a store again is tested with the real SDK in tests/interop.
+ * Requests of OpenTelemetry: both encodings give the same spans, spans become trees, limits hold.
+ * What comes out of a store again is tested with the real SDK in tests/interop.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "../random.h"
 #include "formats/zts/zts_writer.h"
 #include "scratch.h"
 #include "search_fixture.h"
@@ -29,10 +30,10 @@ static int compare_values(const void *a, const void *b)
 /* Of every size from 0 to 2^63. */
 static uint64_t some_value(uint64_t *random)
 {
-	uint64_t value = (uint64_t)search_random(random, UINT32_MAX) << 32 |
-			 search_random(random, UINT32_MAX);
+	uint64_t value = (uint64_t)next_random(random, UINT32_MAX) << 32 |
+			 next_random(random, UINT32_MAX);
 
-	return value >> search_random(random, 64);
+	return value >> next_random(random, 64);
 }
 
 static void test_quantiles(void **state)
@@ -151,9 +152,8 @@ static size_t count_traces(struct zts_base *base, const char *condition)
 			bool matches = false;
 
 			if (zts_part_is_trace(look.part, slot))
-				assert_int_equal(
-					sonde_look_query(&look, &query, slot, &matches, NULL),
-					SONDE_OK);
+				assert_int_equal(search_look(&look, &query, slot, &matches, NULL),
+						 SONDE_OK);
 			count += matches;
 		}
 		sonde_look_release(&look);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../random.h"
 #include "scratch.h"
 #include "search_fixture.h"
 #include "store/search.h"
@@ -46,9 +47,8 @@ static void compare_with_looking(struct zts_base *base, const char *expression, 
 			bool matches = false;
 
 			if (zts_part_is_trace(look.part, slot))
-				assert_int_equal(
-					sonde_look_query(&look, &query, slot, &matches, &err),
-					SONDE_OK);
+				assert_int_equal(search_look(&look, &query, slot, &matches, &err),
+						 SONDE_OK);
 			if (matches != zts_set_has(&found, slot))
 				fail_msg("%s%s: part %zu slot %u: %s by index", expression,
 					 shallow ? " (shallow)" : "", i, slot,
@@ -152,12 +152,12 @@ static void check_store(struct zts_base *base)
 		char expression[512];
 
 		snprintf(expression, sizeof(expression), "%s(%s %s %s) %s %s",
-			 search_random(&random, 2) ? "not " : "",
-			 conditions[search_random(&random, (uint32_t)count)],
-			 joints[search_random(&random, 4)],
-			 conditions[search_random(&random, (uint32_t)count)],
-			 joints[search_random(&random, 4)],
-			 conditions[search_random(&random, (uint32_t)count)]);
+			 next_random(&random, 2) ? "not " : "",
+			 conditions[next_random(&random, (uint32_t)count)],
+			 joints[next_random(&random, 4)],
+			 conditions[next_random(&random, (uint32_t)count)],
+			 joints[next_random(&random, 4)],
+			 conditions[next_random(&random, (uint32_t)count)]);
 		compare_with_looking(base, expression, i % 2);
 	}
 }

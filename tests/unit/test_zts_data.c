@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * traces.dat: chunks in every codec, headers that lie, damage and what is found behind it. With
- * SONDE_CORPUS set, the chunks and records of all real stores are counted and compared with what the
- * existing program says.
+ * SONDE_CORPUS set, the chunks and records of all real stores are counted and compared with what
+ * the existing program says.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 #include "base/crc.h"
 #include "formats/zts/zts_chunks.h"
 #include "formats/zts/zts_layout.h"
-#include "formats/zts/zts_tree_decoder.h"
+#include "formats/zts/zts_tree_private.h"
 #include "scratch.h"
 #include "zts_bytes.h"
 

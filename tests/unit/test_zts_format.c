@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A trace store as a recording and as a sink: walking, seeking, details, some traces only, recordings put into a
- * store whole or in pieces, and what is lost on the way.
+ * A trace store as a recording and as a sink: walking, seeking, details, some traces only,
+ * recordings put into a store whole or in pieces, and what is lost on the way.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -40,8 +40,9 @@ static bool keep(void *context, const struct zts_index_trace *trace)
 }
 
 /*
- * 10: exception of class 11, message 12, stack 13, cause 20; 13: frames 14, 15 and 14 again; 14: class 11,
- * method 16, file 17; 15: class 18, method 16, file 0. 20: of class 21, no stack, caused by 10: a circle.
+ * 10: exception of class 11, message 12, stack 13, cause 20; 13: frames 14, 15 and 14 again; 14:
+ * class 11, method 16, file 17; 15: class 18, method 16, file 0. 20: of class 21, no stack, caused
+ * by 10: a circle.
  */
 static bool text_of(void *context, uint32_t id, const char **text, size_t *size)
 {
@@ -222,7 +223,7 @@ static void test_many_levels(void **state)
 static void test_exceptions(void **state)
 {
 	struct zts_index index = make_index();
-	unsigned int asked;
+	unsigned int asked = 0;
 
 	(void)state;
 	for (unsigned int i = 0; i < 2; i++) {
@@ -230,7 +231,8 @@ static void test_exceptions(void **state)
 		zts_index_begin_record(&index, 6);
 		zts_index_end_record(&index, 1, 10, 0);
 		zts_index_end_record(&index, 1, 20, 0);
-		asked = i ? asked : texts_asked;
+		if (!i)
+			asked = texts_asked;
 	}
 	/* no messages (12, 22); what they are made of is looked up once */
 	assert_deep(0, "5 6 10 11 13 14 15 16 17 18 20 21");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parts of trace stores as a whole: real stores against the dumps of the existing program, metadata made
- * anew against the metadata that program wrote, and parts made here with every kind of damage.
+ * Parts of trace stores as a whole: real stores against the dumps of the existing program, metadata
+ * made anew against the metadata that program wrote, and parts made here with every kind of damage.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -214,8 +214,8 @@ static bool is_type_name(struct zts_texts *texts, uint32_t id)
 }
 
 /*
- * Ours must be the same ids as theirs, but for 0, names of types, and for what existing programs leave in
- * the line of an inner trace (`may_miss`): texts of records before it.
+ * Ours must be the same ids as theirs, but for 0, names of types, and for what existing programs
+ * leave in the line of an inner trace (`may_miss`): texts of records before it.
  */
 static void compare_ids(struct zts_texts *texts, const uint32_t *ours, size_t our_count,
 			const uint32_t *theirs, size_t their_count, bool may_miss)

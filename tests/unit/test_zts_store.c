@@ -28,7 +28,6 @@ static void test_a_whole_store(void **state)
 	open_store(scratch_path("store"));
 	assert_int_equal(only_part()->number, 3);
 	assert_int_equal(only_part()->generation, 1);
-	assert_true(only_part()->archived);
 	assert_true(only_part()->has_names);
 	assert_false(only_part()->is_rebuilt);
 	assert_int_equal(only_part()->slots.list.count, 3);

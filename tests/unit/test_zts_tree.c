@@ -14,15 +14,15 @@
 #include <string.h>
 
 #include "../zts_tree_same.h"
-#include "formats/zts/zts_tree_decoder.h"
+#include "formats/zts/zts_tree_private.h"
 #include "zts_bytes.h"
 
 static uint8_t input[4096];
 static uint8_t *decoded; /* what the last tree was made of */
 
 /*
- * Decodes from memory that ends where the bytes do, so that a sanitizer sees more; both ways, with the
- * same outcome, and with what always holds.
+ * Decodes from memory that ends where the bytes do, so that a sanitizer sees more; both ways, with
+ * the same outcome, and with what always holds.
  */
 static enum sonde_status decode_bytes(struct zts_tree *tree, const uint8_t *bytes, size_t size,
 				      struct sonde_error *err)

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "../random.h"
 #include "base/search.h"
 #include "formats/zts/zts_wal.h"
 #include "zts_texts_fixture.h"

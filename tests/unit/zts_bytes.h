@@ -26,7 +26,9 @@ static inline size_t from_hex(const char *text, uint8_t *out)
 	return digits / 2;
 }
 
-/* As existing programs write it: a trace, an attribute of each kind, two calls, one with a fault. */
+/*
+ * As existing programs write it: a trace, an attribute of each kind, two calls, one with a fault.
+ */
 #define WHOLE                                                                                      \
 	"c89f cea10c05 cea10e19012c cea1051b0000016a73440df6 cea10705 cea10b08"                    \
 	" c9a3 c607c610 c6081901a9 c609f5"                                                         \

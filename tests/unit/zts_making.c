@@ -42,12 +42,11 @@ uint32_t made_text(struct made_part *made, const char *text)
 uint32_t made_typed(struct made_part *made, char mark, const uint32_t *ids, size_t count)
 {
 	struct sonde_buffer text = { 0 };
-	uint8_t digits[ZTS_ID_DIGITS];
 	uint32_t id;
 
 	sonde_buffer_put_char(&text, mark);
 	for (size_t i = 0; i < count; i++) {
-		sonde_buffer_put(&text, digits, zts_id_put(ids[i], digits));
+		zts_id_append(ids[i], &text);
 		sonde_buffer_put_char(&text, mark);
 	}
 	id = add_text(made, text.data, text.size);
@@ -143,13 +142,12 @@ static uint32_t put_entry(struct made_part *made, const struct sonde_buffer *lin
 static uint32_t put_line(struct made_part *made, uint32_t slot, char mark, uint32_t id)
 {
 	struct sonde_buffer line = { 0 };
-	uint8_t digits[ZTS_ID_DIGITS];
 	uint32_t entry;
 
 	sonde_buffer_put_char(&line, mark);
-	sonde_buffer_put(&line, digits, zts_id_put(slot, digits));
+	zts_id_append(slot, &line);
 	sonde_buffer_put_char(&line, ZTS_META_ID_MARK);
-	sonde_buffer_put(&line, digits, zts_id_put(id, digits));
+	zts_id_append(id, &line);
 	sonde_buffer_put_char(&line, mark);
 	entry = put_entry(made, &line);
 	sonde_buffer_release(&line);

@@ -10,7 +10,9 @@
 
 #include <sonde/definitions.h>
 
+#include "../random.h"
 #include "base/cbor.h"
+#include "formats/zts/zts_put_value.h"
 #include "zts_script.h"
 
 #define START_NS 1600000000123456789u
@@ -74,8 +76,7 @@ struct script {
 
 static uint32_t pick(struct script *script, uint32_t below)
 {
-	script->random = script->random * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)((script->random >> 33) % below);
+	return next_random(&script->random, below);
 }
 
 void script_uuid(uint64_t number, uint64_t uuid[2])
@@ -230,12 +231,10 @@ static void put_cbor(struct target *target, struct sonde_buffer *out, int64_t co
 		char item[16];
 
 		snprintf(item, sizeof(item), "item %d", (int)i);
-		sonde_cbor_put_head(out, SONDE_CBOR_TAG, ZTS_TAG_STRING);
-		sonde_cbor_put_head(out, SONDE_CBOR_UINT, text(target, ZTS_TEXT_STRING, item));
+		zts_put_text_id(out, text(target, ZTS_TEXT_STRING, item));
 	}
 	sonde_cbor_put_head(out, SONDE_CBOR_MAP, 1);
-	sonde_cbor_put_head(out, SONDE_CBOR_TAG, ZTS_TAG_STRING);
-	sonde_cbor_put_head(out, SONDE_CBOR_UINT, text(target, ZTS_TEXT_STRING, "inside"));
+	zts_put_text_id(out, text(target, ZTS_TEXT_STRING, "inside"));
 	sonde_cbor_put_int(out, -count);
 }
 

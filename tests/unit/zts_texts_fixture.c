@@ -2,29 +2,17 @@
 /* Made-up texts and postings; bytes that must be escaped are among them. */
 #include <stdio.h>
 
+#include "../random.h"
 #include "formats/zts/zts_layout.h"
 #include "formats/zts/zts_wal.h"
 #include "zts_texts_fixture.h"
-
-uint32_t next_random(uint64_t *state, uint32_t end)
-{
-	*state = *state * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)((*state >> 33) % end);
-}
-
-static void put_id(struct sonde_buffer *text, uint32_t id)
-{
-	uint8_t digits[ZTS_ID_DIGITS];
-
-	sonde_buffer_put(text, digits, zts_id_put(id, digits));
-}
 
 static void put_ids(struct sonde_buffer *text, int marker, size_t count, uint64_t *state,
 		    uint32_t below)
 {
 	sonde_buffer_put_char(text, (char)marker);
 	for (size_t i = 0; i < count; i++) {
-		put_id(text, next_random(state, below));
+		zts_id_append(next_random(state, below), text);
 		sonde_buffer_put_char(text, (char)marker);
 	}
 }
@@ -95,9 +83,9 @@ static void put_line(struct sonde_buffer *text, int mark, uint32_t slot, uint32_
 	sonde_buffer_clear(text);
 	sonde_buffer_put_char(text, (char)mark);
 	for (uint32_t id = next_random(state, step); id < ids; id += 1 + next_random(state, step)) {
-		put_id(text, slot);
+		zts_id_append(slot, text);
 		sonde_buffer_put_char(text, ZTS_META_ID_MARK);
-		put_id(text, id);
+		zts_id_append(id, text);
 		sonde_buffer_put_char(text, (char)mark);
 	}
 }
@@ -110,7 +98,7 @@ void make_postings(struct sonde_buffer *wal, uint32_t slots, uint32_t ids)
 	sonde_buffer_put(wal, ZTS_WAL_MAGIC, 4);
 	for (uint32_t slot = 0; slot < slots; slot++) {
 		sonde_buffer_clear(&text);
-		put_id(&text, slot);
+		zts_id_append(slot, &text);
 		sonde_buffer_put_format(&text, "%c%08x-0000-0000-0000-%012x%c", ZTS_META_SLOT_MARK,
 					slot, slot * 7u, ZTS_META_UUID_END);
 		zts_wal_put_entry(wal, 1 + 3 * slot, text.data, text.size);

@@ -11,7 +11,4 @@ void make_texts(struct sonde_buffer *wal, uint32_t first, uint32_t count);
 /* A metadata index: three entries for each slot; ids in lines are below `ids`. */
 void make_postings(struct sonde_buffer *wal, uint32_t slots, uint32_t ids);
 
-/* Pseudo-random, below `end`. */
-uint32_t next_random(uint64_t *state, uint32_t end);
-
 #endif

@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "formats/zts/zts_fmi.h"
 #include "formats/zts/zts_wal.h"
-#include "formats/zts/zts_writer_parts.h"
+#include "formats/zts/zts_writer_private.h"
 
 /* So many bytes of WALs at most become one FMI: packing takes about six times that in memory. */
 #define GROUP_SIZE ((size_t)32 << 20)
@@ -248,9 +248,9 @@ static enum sonde_status mark_archived(const char *folder, struct sonde_error *e
 
 	if (status < 0)
 		return status;
-	zts_props_number(&props, "store.iflags", &flags);
+	zts_props_number(&props, ZTS_PROPS_FLAGS, &flags);
 	snprintf(value, sizeof(value), "%llu", (unsigned long long)(flags | ZTS_PROPS_ARCHIVED));
-	zts_props_set(&props, "store.iflags", value);
+	zts_props_set(&props, ZTS_PROPS_FLAGS, value);
 	status = props.text.failed ? sonde_fail_nomem(err) : zts_props_write(&props, folder, err);
 	zts_props_release(&props);
 	return status;
@@ -262,7 +262,7 @@ static bool is_marked(const char *folder)
 	uint64_t flags = 0;
 
 	if (zts_props_read(&props, folder, NULL) >= 0)
-		zts_props_number(&props, "store.iflags", &flags);
+		zts_props_number(&props, ZTS_PROPS_FLAGS, &flags);
 	zts_props_release(&props);
 	return flags & ZTS_PROPS_ARCHIVED;
 }

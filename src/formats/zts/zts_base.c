@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A base folder: its numbered parts, opened all together and kept up with what writers do. A part that
- * retention removes while it is being opened is simply not there.
+ * A base folder: its numbered parts, opened all together and kept up with what writers do. A part
+ * that retention removes while it is being opened is simply not there.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/zts/zts_findings.h"
-#include "formats/zts/zts_part.h"
+#include "formats/zts/zts_part_private.h"
 
 bool zts_is_base_file(const char *name)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Traces from events: which calls begin and end them, names and UUIDs of traces, methods of functions.
- * What details say is taken apart in zts_builder_detail.c.
+ * Traces from events: which calls begin and end them, names and UUIDs of traces, methods of
+ * functions. What details say is taken apart in zts_builder_detail.c.
  */
 #include "formats/zts/zts_builder.h"
 
@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/json.h"
+#include "base/uuid.h"
 #include "formats/zts/zts_json.h"
 #include "formats/zts/zts_read.h"
 
@@ -127,23 +129,6 @@ static uint32_t intern_attribute(struct zts_builder *builder, const char *name)
 	return id;
 }
 
-/* FNV-1a over 64 bits, mixed well at the end. */
-static uint64_t hash_bytes(uint64_t hash, const void *data, size_t size)
-{
-	const uint8_t *bytes = data;
-
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ bytes[i]) * 0x100000001b3u;
-	return hash;
-}
-
-static uint64_t mix(uint64_t value)
-{
-	value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9u;
-	value = (value ^ value >> 27) * 0x94d049bb133111ebu;
-	return value ^ value >> 31;
-}
-
 /* For a trace that brought none: the same for the same trace of the same recording. */
 static void make_uuid(const struct zts_builder *builder, const struct sonde_event *event,
 		      uint64_t uuid[2])
@@ -153,15 +138,16 @@ static void make_uuid(const struct zts_builder *builder, const struct sonde_even
 		sonde_definitions_function(builder->definitions, event->function);
 	const char *name = process ? string_of(builder, process->name) : "";
 	const char *call = function ? string_of(builder, function->name) : "";
-	uint64_t hash = 0xcbf29ce484222325u;
+	uint64_t hash = SONDE_HASH_START;
 
-	hash = hash_bytes(hash, name, strlen(name) + 1);
-	hash = hash_bytes(hash, call, strlen(call) + 1);
-	hash = hash_bytes(hash, &builder->track, sizeof(builder->track));
-	hash = hash_bytes(hash, &builder->index, sizeof(builder->index));
-	hash = hash_bytes(hash, &builder->time_ns, sizeof(builder->time_ns));
-	uuid[0] = (mix(hash) & ~(uint64_t)0xf000) | 0x8000;
-	uuid[1] = (mix(hash + 0x9e3779b97f4a7c15u) & ~(UINT64_C(3) << 62)) | UINT64_C(2) << 62;
+	hash = sonde_hash_bytes(hash, name, strlen(name) + 1);
+	hash = sonde_hash_bytes(hash, call, strlen(call) + 1);
+	hash = sonde_hash_bytes(hash, &builder->track, sizeof(builder->track));
+	hash = sonde_hash_bytes(hash, &builder->index, sizeof(builder->index));
+	hash = sonde_hash_bytes(hash, &builder->time_ns, sizeof(builder->time_ns));
+	uuid[0] = (sonde_hash_mix(hash) & ~(uint64_t)0xf000) | 0x8000;
+	uuid[1] = (sonde_hash_mix(hash + SONDE_HASH_FACTOR_1) & ~(UINT64_C(3) << 62)) |
+		  UINT64_C(2) << 62;
 }
 
 /* The wall-clock time of an event, not before the one before it. */
@@ -302,8 +288,8 @@ static enum sonde_status begin_trace(struct zts_builder *builder, const struct s
 	head.env = builder->env ? intern(builder, ZTS_TEXT_STRING, builder->env) :
 				  intern_attribute(builder, ZTS_ATTRIBUTE_ENV);
 	if (call->type && call->type->kind == ZTS_TYPE_CALL) {
-		has_uuid = zts_uuid_parse((const char *)call->values[3].bytes,
-					  call->values[3].count, head.uuid);
+		has_uuid = sonde_uuid_parse((const char *)call->values[3].bytes,
+					    call->values[3].count, head.uuid);
 		if (zts_builder_find_string(builder, &call->values[0], "DTRACE_UUID"))
 			head.dtrace_uuid = zts_writer_text(builder->writer, ZTS_TEXT_UUID,
 							   builder->text.data, builder->text.size);
@@ -337,7 +323,7 @@ static void take_call(struct zts_builder *builder, const struct zts_call_detail 
 	head->span = values[1].value.u64;
 	head->parent = values[2].value.u64;
 	if (values[3].count &&
-	    zts_uuid_parse((const char *)values[3].bytes, values[3].count, head->uuid))
+	    sonde_uuid_parse((const char *)values[3].bytes, values[3].count, head->uuid))
 		head->begins_trace = true;
 	if (values[4].count)
 		head->type = zts_writer_text(builder->writer, ZTS_TEXT_STRING,

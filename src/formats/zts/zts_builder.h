@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Traces from the events of any recording: a sink, whose traces go to whatever writer its owner gives it.
- * The writer of the format and the ingest of recordings are both made of it.
+ * Traces from the events of any recording: a sink, whose traces go to whatever writer its owner
+ * gives it. The writer of the format and the ingest of recordings are both made of it.
  */
 #ifndef SONDE_FORMATS_ZTS_BUILDER_H
 #define SONDE_FORMATS_ZTS_BUILDER_H
@@ -70,8 +70,8 @@ struct zts_builder {
 	struct sonde_sink base;
 	/* The owner sets these. */
 	struct zts_builder_target target;
-	const char
-		*split_by; /* a shell pattern over names; NULL: every top-level call is a trace */
+	/* a shell pattern over names; NULL: every top-level call is a trace */
+	const char *split_by;
 	const char *service, *host, *env; /* NULL: of the process */
 	struct sonde_loss *loss;
 	/* What came of it. */
@@ -120,7 +120,10 @@ enum sonde_status zts_builder_put_attributes(struct zts_builder *builder,
 enum sonde_status zts_builder_exception(struct zts_builder *builder,
 					const struct sonde_detail *detail, uint32_t *id,
 					struct sonde_error *err);
-/* The text of an attribute of the object in `json`, which is a string, in builder->text; false: none. */
+/*
+ * The text of an attribute of the object in `json`, which is a string, in builder->text; false:
+ * none.
+ */
 bool zts_builder_find_string(struct zts_builder *builder, const struct sonde_argument *json,
 			     const char *name);
 

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "formats/zts/zts_builder.h"
 #include "formats/zts/zts_json.h"
+#include "formats/zts/zts_put_value.h"
 #include "formats/zts/zts_read.h"
 
 #define CAUSES_MAX 16
@@ -142,7 +143,7 @@ static void put_scalar_cbor(struct zts_builder *builder, enum sonde_argument_typ
 	if (type == SONDE_ARGUMENT_BOOL)
 		sonde_cbor_put_simple(&builder->cbor, value.u64 ? 21 : 20);
 	else if (sonde_argument_type_is_float(type))
-		zts_put_double(builder->writer, value.f64, &builder->cbor);
+		zts_put_double(builder->writer, &builder->cbor, value.f64);
 	else if (sonde_argument_type_is_signed(type))
 		sonde_cbor_put_int(&builder->cbor, value.i64);
 	else

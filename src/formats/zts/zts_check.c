@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checking a store: its parts on several threads, each with a list of findings of its own. Here: folders,
- * their names and settings; the rest is in zts_check_*.c.
+ * Checking a store: its parts on several threads, each with a list of findings of its own. Here:
+ * folders, their names and settings; the rest is in zts_check_*.c.
  */
 #include "formats/zts/zts_check.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "formats/zts/zts_findings.h"
-#include "formats/zts/zts_part.h"
+#include "formats/zts/zts_part_private.h"
 
 static bool has_affixes(const char *name, const char *prefix, const char *suffix)
 {
@@ -39,7 +39,7 @@ bool zts_is_part_file(const char *name)
 static enum sonde_status check_props(struct zts_part_check *check, struct sonde_error *err)
 {
 	static const char *const numbers[] = {
-		"store.iflags",	       "store.rotate.max-size", "store.rotate.max-num",
+		ZTS_PROPS_FLAGS,       "store.rotate.max-size", "store.rotate.max-num",
 		"ingest.min.duration", "store.text.wal-size",	"store.text.wal-num",
 		"store.meta.wal-size", "store.meta.wal-num",	ZTS_PROPS_NAMES,
 	};

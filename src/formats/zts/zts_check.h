@@ -23,7 +23,10 @@ bool zts_is_part_file(const char *name);
 
 /* Texts that are missing, damaged or not put together as they should be. Opens check->texts. */
 enum sonde_status zts_check_texts(struct zts_part_check *check, struct sonde_error *err);
-/* What chunks refer to, and the times in them. Damaged ones are passed over: zts_rebuild() reports them. */
+/*
+ * What chunks refer to, and the times in them. Damaged ones are passed over: zts_rebuild() reports
+ * them.
+ */
 enum sonde_status zts_check_data(struct zts_part_check *part, struct sonde_error *err);
 /* Slots and postings against those made anew. */
 enum sonde_status zts_check_meta(struct zts_part_check *part, struct sonde_error *err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The content of chunks: which texts it refers to, and whether times make sense. References are found by going
- * from one CBOR item to the next, so that chunks which continue others need no special care.
+ * The content of chunks: which texts it refers to, and whether times make sense. References are
+ * found by going from one CBOR item to the next, so that chunks which continue others need no
+ * special care.
  */
 #include <inttypes.h>
 
@@ -13,7 +14,7 @@
 struct data_check {
 	struct zts_part_check *part;
 	struct sonde_codec_state codec;
-	struct sonde_buffer content, trial;
+	struct sonde_buffer content;
 	struct zts_tree tree;
 	uint64_t offset;	     /* of the chunk */
 	struct zts_set good_methods; /* texts that were looked at, by what they are needed for */
@@ -126,42 +127,21 @@ static void check_times(struct data_check *check)
 	}
 }
 
-/* Whether the header of the file says how a chunk is packed. */
-static enum sonde_status check_codec(struct data_check *check, const struct zts_chunk *chunk,
-				     struct sonde_error *err)
-{
-	const struct zts_chunks *chunks = &check->part->chunks;
-	enum sonde_status status;
-	char *place;
-
-	sonde_buffer_clear(&check->trial);
-	place = sonde_buffer_reserve(&check->trial, chunk->size);
-	if (!place)
-		return sonde_fail_nomem(err);
-	status = sonde_codec_decompress(&check->codec, chunks->codec,
-					chunks->file.data + chunk->offset + ZTS_CHUNK_HEADER_SIZE,
-					chunk->stored_size, place, chunk->size, NULL);
-	if (status == SONDE_NOMEM)
-		return sonde_fail_nomem(err);
-	if (status < 0)
-		zts_found(check->part->found, CHUNK_OTHER_CODEC, chunks->path, chunk->offset,
-			  "as flags 0x%" PRIx32 " say\tanother way", chunks->flags);
-	return SONDE_OK;
-}
-
 static enum sonde_status check_chunk(struct data_check *check, const struct zts_chunk *chunk,
 				     struct sonde_error *err)
 {
+	const struct zts_chunks *chunks = &check->part->chunks;
+	enum sonde_codec codec;
 	enum sonde_status status;
 
 	check->offset = chunk->offset;
 	sonde_buffer_clear(&check->content);
-	status = zts_chunks_read(&check->part->chunks, &check->codec, chunk, &check->content, err);
+	status = zts_chunks_read_any(chunks, &check->codec, chunk, &check->content, &codec, err);
 	if (status < 0)
 		return status == SONDE_NOMEM ? status : SONDE_OK;
-	status = check_codec(check, chunk, err);
-	if (status < 0)
-		return status;
+	if (codec != chunks->codec)
+		zts_found(check->part->found, CHUNK_OTHER_CODEC, chunks->path, chunk->offset,
+			  "as flags 0x%" PRIx32 " say\tanother way", chunks->flags);
 	check_references(check);
 	status = zts_tree_decode(&check->tree, (const uint8_t *)check->content.data,
 				 check->content.size, err);
@@ -207,7 +187,6 @@ enum sonde_status zts_check_data(struct zts_part_check *part, struct sonde_error
 	zts_set_release(&check.good_exceptions);
 	sonde_codec_state_release(&check.codec);
 	sonde_buffer_release(&check.content);
-	sonde_buffer_release(&check.trial);
 	zts_tree_release(&check.tree);
 	return status;
 }

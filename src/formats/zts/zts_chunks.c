@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * traces.dat: its header, the chunks behind it, and the search for chunks after damage. Nothing in a
- * chunk's header is believed before it was compared with the file.
+ * traces.dat: its header, the chunks behind it, and the search for chunks after damage. Nothing in
+ * a chunk's header is believed before it was compared with the file.
  */
 #include <stdlib.h>
 
@@ -21,33 +21,19 @@
  */
 #define HEADERS_INSIDE 8
 
-static uint32_t load_u32be(const uint8_t *p)
-{
-	uint32_t value;
-
-	memcpy(&value, p, sizeof(value));
-	return be32toh(value);
-}
-
-static void store_u32be(uint8_t *p, uint32_t value)
-{
-	value = htobe32(value);
-	memcpy(p, &value, sizeof(value));
-}
-
 void zts_put_data_header(uint8_t header[16], uint32_t flags)
 {
 	memset(header, 0, ZTS_DATA_HEADER_SIZE);
 	memcpy(header, ZTS_DATA_MAGIC, 4);
-	store_u32be(header + 4, flags);
+	sonde_store_u32be(header + 4, flags);
 }
 
 void zts_put_chunk_header(uint8_t header[16], const struct zts_chunk *chunk)
 {
 	memcpy(header, ZTS_CHUNK_MAGIC, 4);
-	store_u32be(header + 4, chunk->stored_size);
-	store_u32be(header + 8, chunk->size);
-	store_u32be(header + 12, chunk->crc);
+	sonde_store_u32be(header + 4, chunk->stored_size);
+	sonde_store_u32be(header + 8, chunk->size);
+	sonde_store_u32be(header + 12, chunk->crc);
 }
 
 static enum sonde_codec codec_of(uint32_t flags)
@@ -72,7 +58,7 @@ static enum sonde_status read_header(struct zts_chunks *chunks, struct sonde_err
 				  " and a header of %d bytes, found something else; "
 				  "this is no traces.dat, or its start is damaged",
 				  ZTS_DATA_HEADER_SIZE);
-	chunks->flags = load_u32be(file->data + 4);
+	chunks->flags = sonde_load_u32be(file->data + 4);
 	chunks->codec = codec_of(chunks->flags);
 	chunks->has_crc = chunks->flags & ZTS_FLAG_CRC;
 	return SONDE_OK;
@@ -129,9 +115,9 @@ static struct zts_chunk header_at(const struct zts_chunks *chunks, uint64_t offs
 
 	return (struct zts_chunk){
 		.offset = offset,
-		.stored_size = load_u32be(header + 4),
-		.size = load_u32be(header + 8),
-		.crc = load_u32be(header + 12),
+		.stored_size = sonde_load_u32be(header + 4),
+		.size = sonde_load_u32be(header + 8),
+		.crc = sonde_load_u32be(header + 12),
 	};
 }
 

@@ -10,8 +10,8 @@ struct zts_chunks {
 	struct sonde_mapped_file file;
 	char *path;
 	uint32_t flags; /* of the header */
-	enum sonde_codec
-		codec; /* what real stores mean by the flags; each chunk is tried both ways */
+	/* what real stores mean by the flags; each chunk is tried both ways */
+	enum sonde_codec codec;
 	bool has_crc;
 };
 
@@ -31,7 +31,9 @@ void zts_chunks_release(struct zts_chunks *chunks);
 /* Maps anew what a writer has appended; what was borrowed before is gone. */
 enum sonde_status zts_chunks_refresh(struct zts_chunks *chunks, struct sonde_error *err);
 
-/* The header at `offset`; SONDE_END exactly at the end, SONDE_TRUNCATED, SONDE_CORRUPT (no magic). */
+/*
+ * The header at `offset`; SONDE_END exactly at the end, SONDE_TRUNCATED, SONDE_CORRUPT (no magic).
+ */
 enum sonde_status zts_chunks_at(const struct zts_chunks *chunks, uint64_t offset,
 				struct zts_chunk *chunk, struct sonde_error *err);
 static inline uint64_t zts_chunk_next(const struct zts_chunk *chunk)
@@ -50,7 +52,8 @@ enum sonde_status zts_chunks_resync(const struct zts_chunks *chunks,
 
 /*
  * Appends the content of a chunk to `out`. The CRC is compared first where the file has them. The
- * codec is the header's; where that fails, the others are tried (the document's numbers are swapped).
+ * codec is the header's; where that fails, the others are tried (the document's numbers are
+ * swapped).
  */
 enum sonde_status zts_chunks_read(const struct zts_chunks *chunks, struct sonde_codec_state *state,
 				  const struct zts_chunk *chunk, struct sonde_buffer *out,

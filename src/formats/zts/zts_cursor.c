@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cursors over a lane: the trace at hand is decoded and its events made, one trace at a time. A second
- * place of the same kind serves details and times elsewhere, so that next() is not disturbed.
+ * Cursors over a lane: the trace at hand is decoded and its events made, one trace at a time. A
+ * second place of the same kind serves details and times elsewhere, so that next() is not
+ * disturbed.
  */
 #include <inttypes.h>
 #include <stdlib.h>

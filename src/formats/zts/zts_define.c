@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Definitions of a store's recording: a process for each app, environment and host, its methods as functions,
- * its lanes as tracks. Numbers follow the order of traces, whatever the threads did.
+ * Definitions of a store's recording: a process for each app, environment and host, its methods as
+ * functions, its lanes as tracks. Numbers follow the order of traces, whatever the threads did.
  */
-#include "formats/zts/zts_define.h"
+#include "formats/zts/zts_scan.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -93,7 +93,9 @@ static enum sonde_status add_text_attribute(struct defining *defining, uint32_t 
 	return status;
 }
 
-/* What a number of a slot is called: a text in our stores, else a number of a registry elsewhere. */
+/*
+ * What a number of a slot is called: a text in our stores, else a number of a registry elsewhere.
+ */
 static void put_slot_name(struct zts_part *part, const char *what, uint16_t number,
 			  struct sonde_buffer *out)
 {

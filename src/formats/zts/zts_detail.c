@@ -2,6 +2,7 @@
 /* Details of calls and of exceptions: packed arguments, made when they are asked for. */
 #include <stdlib.h>
 
+#include "base/uuid.h"
 #include "formats/zts/zts_json.h"
 #include "formats/zts/zts_read.h"
 #include "model/arguments.h"
@@ -66,14 +67,14 @@ static const struct zts_slot *find_slot(const struct zts_reading *reading, uint3
 
 static void put_uuid(struct sonde_buffer *out, const struct zts_slot *slot)
 {
-	char text[ZTS_UUID_SIZE];
+	char text[SONDE_UUID_SIZE];
 
 	if (!slot) {
 		sonde_arguments_put_text(out, "", 0);
 		return;
 	}
-	zts_uuid_format(slot->uuid, text);
-	sonde_arguments_put_text(out, text, strlen(text));
+	sonde_uuid_format(slot->uuid, text);
+	sonde_arguments_put_text(out, text, SONDE_UUID_LENGTH);
 }
 
 /* In our stores a type is a text, in others a number of a registry elsewhere. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Everything that can be found wrong with a trace store: one list of stable ids. Errors are damage to
- * the data; what can be made anew from traces.dat and the texts is a warning.
+ * Everything that can be found wrong with a trace store: one list of stable ids. Errors are damage
+ * to the data; what can be made anew from traces.dat and the texts is a warning.
  */
 #ifndef SONDE_FORMATS_ZTS_FINDINGS_H
 #define SONDE_FORMATS_ZTS_FINDINGS_H

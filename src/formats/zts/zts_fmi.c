@@ -181,8 +181,8 @@ static void reverse(struct sonde_buffer *out, size_t start)
 }
 
 /*
- * Hostile ranks may send a walk in circles: after so many of the whole text's length in vain no more
- * texts are read.
+ * Hostile ranks may send a walk in circles: after so many of the whole text's length in vain no
+ * more texts are read.
  */
 #define VAIN_TEXTS 16
 
@@ -291,91 +291,6 @@ enum sonde_status zts_fmi_find_within(const struct zts_fmi *fmi, const uint8_t *
 		if (!search.first)
 			search.first = pattern[0];
 		if (status == SONDE_OK && !found(context, search.id, search.first))
-			return SONDE_OK;
-	}
-	return damaged ? fmi_damaged(fmi, err) : SONDE_OK;
-}
-
-struct plain_found {
-	bool (*found)(void *context, uint32_t id);
-	void *context;
-	bool stopped;
-};
-
-static bool plain_found(void *context, uint32_t id, uint8_t first)
-{
-	struct plain_found *plain = context;
-
-	(void)first;
-	plain->stopped = !plain->found(plain->context, id);
-	return !plain->stopped;
-}
-
-/* The same over the unpacked text, where steps would take longer. */
-static enum sonde_status find_unpacked(const struct zts_fmi *fmi, const uint8_t *pattern,
-				       size_t size, struct plain_found *plain,
-				       struct sonde_error *err)
-{
-	struct sonde_buffer wal = { 0 };
-	enum sonde_status status = zts_fmi_unpack(fmi, &wal, err);
-	struct zts_wal_entry entry = { .next = 4 };
-	const uint8_t *bytes = (const uint8_t *)wal.data;
-
-	while (status == SONDE_OK && !plain->stopped &&
-	       zts_wal_at(bytes, wal.size, entry.next, &entry, NULL) == SONDE_OK) {
-		const uint8_t *start = entry.text - 1, *end = bytes + entry.next;
-		const uint8_t *text_end = entry.text + entry.size;
-
-		while (start <= text_end &&
-		       (start = memmem(start, (size_t)(end - start), pattern, size)) &&
-		       start <= text_end && !plain->stopped) {
-			plain_found(plain, entry.id, 0);
-			start++;
-		}
-	}
-	sonde_buffer_release(&wal);
-	return status;
-}
-
-enum sonde_status zts_fmi_find(const struct zts_fmi *fmi, const uint8_t *pattern, size_t size,
-			       bool (*found)(void *context, uint32_t id), void *context,
-			       struct sonde_error *err)
-{
-	struct plain_found plain = { .found = found, .context = context };
-	enum sonde_status status;
-
-	status = zts_fmi_find_within(fmi, pattern, size, fmi->text_size / 4u + 4096u, plain_found,
-				     &plain, err);
-	return status == SONDE_LIMIT ? find_unpacked(fmi, pattern, size, &plain, err) : status;
-}
-
-#define BEFORE_MAX 64
-
-enum sonde_status zts_fmi_before(const struct zts_fmi *fmi, const uint8_t *pattern, size_t size,
-				 uint8_t stop,
-				 bool (*found)(void *context, const uint8_t *bytes, size_t size),
-				 void *context, struct sonde_error *err)
-{
-	uint8_t bytes[BEFORE_MAX];
-	struct fmi_range range;
-	bool damaged = false;
-
-	if (!fmi_find_range(fmi, pattern, size, &range))
-		return fmi_damaged(fmi, err);
-	for (uint32_t start = range.low; start < range.high; start++) {
-		uint32_t position = start;
-		size_t count = 0;
-		uint8_t character;
-
-		for (;; count++) {
-			position = fmi_step(fmi, position, &character);
-			if (position == FMI_DAMAGED || character == stop || count == BEFORE_MAX)
-				break;
-			bytes[BEFORE_MAX - 1 - count] = character;
-		}
-		if (position == FMI_DAMAGED)
-			damaged = true;
-		else if (character == stop && !found(context, bytes + BEFORE_MAX - count, count))
 			return SONDE_OK;
 	}
 	return damaged ? fmi_damaged(fmi, err) : SONDE_OK;

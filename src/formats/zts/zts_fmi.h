@@ -29,18 +29,11 @@ enum sonde_status zts_fmi_text(const struct zts_fmi *fmi, uint32_t id, struct so
 			       struct sonde_error *err);
 
 /*
- * Every occurrence of a byte pattern (escaped as texts are; it may hold marks): the id of the
- * entry it lies in is given to `found`, more than once where it occurs more than once. False from
- * `found` ends it. SONDE_CORRUPT comes after all that could be found.
- */
-enum sonde_status zts_fmi_find(const struct zts_fmi *fmi, const uint8_t *pattern, size_t size,
-			       bool (*found)(void *context, uint32_t id), void *context,
-			       struct sonde_error *err);
-
-/*
- * The same with the first byte of the text (its kind), and for at most so many steps, each of
- * about 100 ns: SONDE_LIMIT beyond them, when unpacking all of it is faster. A pattern that begins
- * inside the digits of an id is in no text: not found.
+ * Every occurrence of a byte pattern (escaped as texts are; it may hold marks): the id of the entry
+ * it lies in and the first byte of its text (its kind) are given to `found`, more than once where it
+ * occurs more than once. False from `found` ends it. For at most so many steps, each of about 100
+ * ns: SONDE_LIMIT beyond them, when unpacking all of it is faster. A pattern that begins inside the
+ * digits of an id is in no text: not found. SONDE_CORRUPT comes after all that could be found.
  */
 enum sonde_status zts_fmi_find_within(const struct zts_fmi *fmi, const uint8_t *pattern,
 				      size_t size, uint64_t steps,
@@ -51,18 +44,9 @@ enum sonde_status zts_fmi_find_within(const struct zts_fmi *fmi, const uint8_t *
 uint64_t zts_fmi_count(const struct zts_fmi *fmi, const uint8_t *pattern, size_t size);
 
 /*
- * For each occurrence of `pattern` the bytes before it, back to (not including) the first byte
- * equal to `stop`, in their order: the slot of `05 id 07` in the metadata index with stop 07. Runs
- * of more than 64 bytes are passed over.
- */
-enum sonde_status zts_fmi_before(const struct zts_fmi *fmi, const uint8_t *pattern, size_t size,
-				 uint8_t stop,
-				 bool (*found)(void *context, const uint8_t *bytes, size_t size),
-				 void *context, struct sonde_error *err);
-
-/*
- * The same where what is before the pattern are the digits of numbers up to `most`, and there are
- * many: in no particular order. Nothing else may be before it.
+ * For each occurrence of `pattern` the number (up to `most`) whose digits lie before it, back to (not
+ * including) the first byte equal to `stop`: the slot of `05 id 07` in the metadata index with stop
+ * 07. In no particular order. Nothing but digits may be before it.
  */
 enum sonde_status zts_fmi_numbers_before(const struct zts_fmi *fmi, const uint8_t *pattern,
 					 size_t size, uint8_t stop, uint32_t most,

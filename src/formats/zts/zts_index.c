@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The texts and numbers of a trace. Each open trace has a list of ids with marks beside it: an id whose
- * mark is the list's present epoch is in it already. So adding costs a look at one number, and emptying
- * a list costs nothing.
+ * The texts and numbers of a trace. Each open trace has a list of ids with marks beside it: an id
+ * whose mark is the list's present epoch is in it already. So adding costs a look at one number,
+ * and emptying a list costs nothing.
  */
 #include "formats/zts/zts_index.h"
 
@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cbor.h"
+#include "base/uuid.h"
 #include "formats/zts/zts_texts.h"
 #include "formats/zts/zts_wal.h"
 
@@ -502,28 +503,15 @@ static void put_line(struct sonde_buffer *wal, uint32_t entry, uint32_t slot_num
 	wal->size += (size_t)(place - start);
 }
 
-#define UUID_SIZE 36
-
-static char *put_uuid(char *place, const uint64_t uuid[2])
-{
-	static const char digits[] = "0123456789abcdef";
-
-	for (unsigned int i = 0; i < 32; i++) {
-		if (i == 8 || i == 12 || i == 16 || i == 20)
-			*place++ = '-';
-		*place++ = digits[uuid[i / 16] >> (60 - i % 16 * 4) & 15];
-	}
-	return place;
-}
-
 static void put_uuid_line(struct sonde_buffer *wal, uint32_t entry, uint32_t slot_number,
 			  const uint64_t uuid[2])
 {
-	char text[ZTS_ID_DIGITS + UUID_SIZE + 2], *place = text;
+	char text[ZTS_ID_DIGITS + SONDE_UUID_SIZE + 1], *place = text;
 
 	place = put_id(place, slot_number);
 	*place++ = ZTS_META_SLOT_MARK;
-	place = put_uuid(place, uuid);
+	sonde_uuid_format(uuid, place);
+	place += SONDE_UUID_LENGTH;
 	*place++ = ZTS_META_UUID_END;
 	zts_wal_put_entry(wal, entry, text, (size_t)(place - text));
 }

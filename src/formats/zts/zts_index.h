@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a trace means for the metadata: the texts it holds (the lines of the metadata index) and the
- * numbers of its slot. Fed record by record, by the writer and by zts_rebuild(), so that both agree; what
- * exactly counts follows the stores of existing programs.
+ * numbers of its slot. Fed record by record, by the writer and by zts_rebuild(), so that both
+ * agree; what exactly counts follows the stores of existing programs.
  */
 #ifndef SONDE_FORMATS_ZTS_INDEX_H
 #define SONDE_FORMATS_ZTS_INDEX_H
@@ -15,8 +15,9 @@
 #include "formats/zts/zts_meta.h"
 
 /*
- * Traces within traces: so many levels have a line of their own. Ids of a deeper one are in the lines of
- * those around it, and its slot has no deep entry: else lines would grow with the square of the depth.
+ * Traces within traces: so many levels have a line of their own. Ids of a deeper one are in the
+ * lines of those around it, and its slot has no deep entry: else lines would grow with the square
+ * of the depth.
  */
 #define ZTS_INDEX_LEVELS 8
 /* An exception with its causes and frames gives no more ids than this. */
@@ -25,8 +26,8 @@
 /* A trace that ended; lists are borrowed until the next call. */
 struct zts_index_trace {
 	uint32_t tag; /* the caller's, of zts_index_begin_trace() */
-	uint32_t
-		records; /* as existing programs count: an inner trace counts once more for its outer one */
+	/* as existing programs count: an inner trace counts once more for its outer one */
+	uint32_t records;
 	uint32_t calls;
 	uint32_t errors; /* records with an exception or ZTS_RECORD_ERROR */
 	uint8_t flags;	 /* ZTS_RECORD_FIRST | LAST, and ERROR where the first record has one */
@@ -62,8 +63,8 @@ struct zts_index {
 	zts_index_ended *ended;
 	zts_index_text *text; /* for what exceptions are made of */
 	void *context;
-	uint32_t
-		id_limit; /* ids from here on do not exist and give nothing; a writer raises it freely */
+	/* ids from here on do not exist and give nothing; a writer raises it freely */
+	uint32_t id_limit;
 
 	bool counts_only; /* set at any time: ids are not collected any more */
 
@@ -99,15 +100,23 @@ void zts_index_id(struct zts_index *index, uint32_t id);
 /* All texts in a value's CBOR (array, map or a single string), without pairs. */
 void zts_index_value(struct zts_index *index, struct sonde_bytes value);
 
-/* Ends the open record; `exception` (text id; 0: none) counts with its class, stack, frames and causes. */
+/*
+ * Ends the open record; `exception` (text id; 0: none) counts with its class, stack, frames and
+ * causes.
+ */
 void zts_index_end_record(struct zts_index *index, uint64_t calls, uint32_t exception,
 			  uint32_t flags);
 
-/* What the outer trace holds so far, as for a chunk that is written before its end. Of existing stores. */
+/*
+ * What the outer trace holds so far, as for a chunk that is written before its end. Of existing
+ * stores.
+ */
 void zts_index_so_far(struct zts_index *index, struct zts_index_trace *trace);
 
-/* The literal of a KEY_LITERAL text: a number in decimal; booleans are "true" and "false". null, arrays and
- * maps have no pair. */
+/*
+ * The literal of a KEY_LITERAL text: a number in decimal; booleans are "true" and "false". null,
+ * arrays and maps have no pair.
+ */
 #define ZTS_INDEX_LITERAL_SIZE 24
 void zts_index_literal(int64_t number, char literal[ZTS_INDEX_LITERAL_SIZE], size_t *size);
 
@@ -116,8 +125,10 @@ void zts_slot_set_times(struct zts_slot *slot, uint64_t start_ns, uint64_t durat
 /* The other numbers. */
 void zts_slot_set_counts(struct zts_slot *slot, const struct zts_index_trace *trace);
 
-/* Entries of the metadata WAL of a slot, appended: UUID line, deep line, shallow line; entry ids are set in the slot
- * and *next_entry goes on. */
+/*
+ * Entries of the metadata WAL of a slot, appended: UUID line, deep line, shallow line; entry ids
+ * are set in the slot and *next_entry goes on.
+ */
 void zts_index_put_entries(struct sonde_buffer *wal, struct zts_slot *slot, uint32_t slot_number,
 			   const struct zts_index_trace *trace, uint32_t *next_entry);
 

@@ -7,15 +7,17 @@
 #include <stdlib.h>
 
 #include "base/base64.h"
+#include "formats/zts/zts_put_value.h"
+#include "formats/zts/zts_value.h"
 
-/* JSON has 64 levels; some are around the value. */
-#define DEPTH_MAX 40
+#define DEPTH_MAX 40 /* of values within exceptions, which are passed over */
 #define CAUSES_MAX 16
 
 struct put {
 	struct zts_texts *texts;
 	struct sonde_json_writer *json;
 	struct sonde_buffer *scratch;
+	enum zts_json_style style;
 };
 
 static void put_text_id(struct put *put, uint64_t id)
@@ -28,66 +30,58 @@ static void put_text_id(struct put *put, uint64_t id)
 	put->json->out->failed |= put->scratch->failed;
 }
 
-static void put_number(struct put *put, const struct sonde_cbor_item *item)
+/*
+ * A double as a JSON number; false where its text is no finite one. In details it must not be taken
+ * for an integer.
+ */
+static bool put_double(struct put *put, const char *written, size_t size)
 {
-	char text[32];
+	char text[ZTS_DOUBLE_SIZE + 2], *end;
+	double value;
 
-	if (item->type == SONDE_CBOR_UINT) {
-		sonde_json_number_u64(put->json, item->value);
-		return;
-	}
-	if (item->value == UINT64_MAX)
-		sonde_json_raw(put->json, "-18446744073709551616");
-	else {
-		snprintf(text, sizeof(text), "-%llu", (unsigned long long)item->value + 1);
-		sonde_json_raw(put->json, text);
-	}
-}
-
-void zts_format_double(double value, char text[ZTS_DOUBLE_SIZE])
-{
-	char *comma;
-
-	for (int digits = 1; digits <= 17; digits++) {
-		snprintf(text, ZTS_DOUBLE_SIZE, "%.*g", digits, value);
-		if (strtod(text, NULL) == value)
-			break;
-	}
-	comma = strchr(text, ','); /* the locale of the program around */
-	if (comma)
-		*comma = '.';
-}
-
-/* A double as a JSON number that is not taken for an integer. */
-static void put_double(struct put *put, double value)
-{
-	char text[ZTS_DOUBLE_SIZE + 2];
-
-	if (!isfinite(value)) {
-		sonde_json_null(put->json);
-		return;
-	}
+	if (!size || size >= ZTS_DOUBLE_SIZE)
+		return false;
+	memcpy(text, written, size);
+	text[size] = '\0';
+	value = strtod(text, &end);
+	if (*end || !isfinite(value))
+		return false;
 	zts_format_double(value, text);
-	if (!strpbrk(text, ".e"))
+	if (put->style == ZTS_JSON_EXACT && !strpbrk(text, ".e"))
 		memcpy(text + strlen(text), ".0", 3);
 	sonde_json_raw(put->json, text);
+	return true;
 }
 
-static void put_bytes(struct put *put, const struct sonde_cbor_item *item)
+/* A text that stands for something JSON lacks: {"bytes": "AP8="} in details. */
+static void put_wrapped(struct put *put, const char *kind, const char *text, size_t size)
+{
+	if (put->style == ZTS_JSON_PLAIN) {
+		sonde_json_string_sized(put->json, text, size);
+		return;
+	}
+	sonde_json_object_begin_inline(put->json);
+	sonde_json_key(put->json, kind);
+	sonde_json_string_sized(put->json, text, size);
+	sonde_json_object_end(put->json);
+}
+
+static void put_bytes(struct put *put, const char *bytes, size_t size)
 {
 	char *place;
 
-	sonde_buffer_clear(put->scratch);
-	place = sonde_buffer_reserve(put->scratch, sonde_base64_length((size_t)item->value));
-	sonde_json_object_begin(put->json);
-	sonde_json_key(put->json, "bytes");
-	if (place) {
-		sonde_base64_encode(item->bytes, (size_t)item->value, place);
-		sonde_json_string_sized(put->json, place, sonde_base64_length((size_t)item->value));
-	} else {
-		put->json->out->failed = true;
+	if (put->style == ZTS_JSON_PLAIN) {
+		sonde_json_string_sized(put->json, bytes, size);
+		return;
 	}
-	sonde_json_object_end(put->json);
+	sonde_buffer_clear(put->scratch);
+	place = sonde_buffer_reserve(put->scratch, sonde_base64_length(size));
+	if (!place) {
+		put->json->out->failed = true;
+		return;
+	}
+	sonde_base64_encode(bytes, size, place);
+	put_wrapped(put, "bytes", place, sonde_base64_length(size));
 }
 
 /* A string, or a reference to one, into the scratch; false for anything else. */
@@ -112,57 +106,13 @@ static bool take_text(struct put *put, struct sonde_bytes *cbor)
 	return true;
 }
 
-/* {"double": "0.5"} as a number; nothing is consumed where it is something else. */
-static bool put_wrapped_double(struct put *put, struct sonde_bytes *cbor)
+/* The key that is in the scratch. */
+static void put_key(struct put *put)
 {
-	struct sonde_bytes ahead = *cbor;
-	const char *text;
-	double value;
-	char *end;
-
-	if (!take_text(put, &ahead) || put->scratch->size != 6 ||
-	    memcmp(put->scratch->data, "double", 6) != 0)
-		return false;
-	if (!take_text(put, &ahead) || !put->scratch->size || put->scratch->size > 40)
-		return false;
-	text = sonde_buffer_text(put->scratch);
-	if (!text)
-		return false;
-	value = strtod(text, &end);
-	if (*end || !isfinite(value))
-		return false;
-	put_double(put, value);
-	*cbor = ahead;
-	return true;
-}
-
-static bool put_value(struct put *put, struct sonde_bytes *cbor, unsigned int depth);
-
-/* False where the container ends in the middle. */
-static bool put_array(struct put *put, struct sonde_bytes *cbor, const struct sonde_cbor_item *item,
-		      unsigned int depth)
-{
-	bool is_good = true;
-
-	sonde_json_array_begin(put->json);
-	for (uint64_t i = 0; is_good && (item->indefinite || i < item->value); i++) {
-		if (item->indefinite && sonde_bytes_left(cbor) &&
-		    cbor->data[cbor->position] == 0xff) {
-			cbor->position++;
-			break;
-		}
-		is_good = put_value(put, cbor, depth + 1);
-	}
-	sonde_json_array_end(put->json);
-	return is_good;
-}
-
-static void put_key(struct put *put, bool is_text)
-{
-	const char *text = is_text ? sonde_buffer_text(put->scratch) : "?";
+	const char *text = sonde_buffer_text(put->scratch);
 
 	/* a NUL inside would end it early */
-	for (size_t i = 0; text && is_text && i < put->scratch->size; i++) {
+	for (size_t i = 0; text && i < put->scratch->size; i++) {
 		if (!put->scratch->data[i])
 			put->scratch->data[i] = '?';
 	}
@@ -170,122 +120,86 @@ static void put_key(struct put *put, bool is_text)
 	put->json->out->failed |= !text;
 }
 
-/* A key that is no text is shown as its number, or as a question mark. */
-static bool put_pair(struct put *put, struct sonde_bytes *cbor, unsigned int depth)
+static void put_step(struct put *put, const struct zts_value_walk *walk, enum zts_step step)
 {
-	struct sonde_bytes key = *cbor;
-	bool is_text = take_text(put, &key);
-
-	if (is_text)
-		*cbor = key;
-	else if (sonde_cbor_skip(cbor, DEPTH_MAX, NULL) != SONDE_OK)
-		return false;
-	put_key(put, is_text);
-	return put_value(put, cbor, depth + 1);
-}
-
-static bool put_map(struct put *put, struct sonde_bytes *cbor, const struct sonde_cbor_item *item,
-		    unsigned int depth)
-{
-	bool is_good = true;
-
-	if (!item->indefinite && item->value == 1 && put_wrapped_double(put, cbor))
-		return true;
-	sonde_json_object_begin(put->json);
-	for (uint64_t i = 0; is_good && (item->indefinite || i < item->value); i++) {
-		if (item->indefinite && sonde_bytes_left(cbor) &&
-		    cbor->data[cbor->position] == 0xff) {
-			cbor->position++;
-			break;
-		}
-		is_good = put_pair(put, cbor, depth);
+	switch (step) {
+	case ZTS_STEP_BOOL:
+	case ZTS_STEP_INTEGER:
+	case ZTS_STEP_NULL:
+		sonde_json_raw(put->json, walk->text);
+		break;
+	case ZTS_STEP_DOUBLE:
+		if (!put_double(put, walk->text, walk->size))
+			put_wrapped(put, "double", walk->text, walk->size);
+		break;
+	case ZTS_STEP_TEXT:
+		sonde_json_string_sized(put->json, walk->text, walk->size);
+		break;
+	case ZTS_STEP_BYTES:
+		put_bytes(put, walk->text, walk->size);
+		break;
+	case ZTS_STEP_BASE64:
+		put_wrapped(put, "bytes", walk->text, walk->size);
+		break;
+	case ZTS_STEP_KEY:
+		sonde_buffer_clear(put->scratch);
+		sonde_buffer_put(put->scratch, walk->text, walk->size);
+		put_key(put);
+		break;
+	case ZTS_STEP_ARRAY:
+		sonde_json_array_begin_inline(put->json);
+		break;
+	case ZTS_STEP_MAP:
+		sonde_json_object_begin_inline(put->json);
+		break;
+	case ZTS_STEP_ARRAY_END:
+		sonde_json_array_end(put->json);
+		break;
+	case ZTS_STEP_MAP_END:
+		sonde_json_object_end(put->json);
+		break;
+	case ZTS_STEP_END:
+		break;
 	}
-	sonde_json_object_end(put->json);
-	return is_good;
 }
 
-/* Pieces of a text up to the break, as one. */
-static bool put_pieces(struct put *put, struct sonde_bytes *cbor)
+/* What is cut off in the middle is closed, so that it stays JSON. */
+static void close_levels(struct put *put, const struct zts_value_walk *walk, bool after_key)
 {
-	struct sonde_cbor_item item;
-	bool is_good;
-
-	sonde_buffer_clear(put->scratch);
-	while ((is_good = sonde_cbor_next(cbor, &item, NULL) == SONDE_OK) &&
-	       item.type != SONDE_CBOR_BREAK) {
-		if ((item.type != SONDE_CBOR_TEXT && item.type != SONDE_CBOR_BYTES) ||
-		    item.indefinite)
-			break;
-		sonde_buffer_put(put->scratch, item.bytes, (size_t)item.value);
-	}
-	sonde_json_string_sized(put->json, put->scratch->size ? put->scratch->data : "",
-				put->scratch->size);
-	return is_good && item.type == SONDE_CBOR_BREAK;
-}
-
-static bool put_tagged(struct put *put, struct sonde_bytes *cbor, uint64_t tag, unsigned int depth)
-{
-	struct sonde_bytes ahead = *cbor;
-	struct sonde_cbor_item item;
-
-	if (tag != ZTS_TAG_STRING || sonde_cbor_next(&ahead, &item, NULL) != SONDE_OK ||
-	    item.type != SONDE_CBOR_UINT)
-		return put_value(put, cbor, depth + 1);
-	*cbor = ahead;
-	put_text_id(put, item.value);
-	return true;
-}
-
-static bool put_value(struct put *put, struct sonde_bytes *cbor, unsigned int depth)
-{
-	struct sonde_cbor_item item;
-
-	if (depth > DEPTH_MAX || sonde_cbor_next(cbor, &item, NULL) != SONDE_OK) {
+	if (after_key || !walk->depth)
 		sonde_json_null(put->json);
-		return false;
-	}
-	switch (item.type) {
-	case SONDE_CBOR_UINT:
-	case SONDE_CBOR_NEGATIVE:
-		put_number(put, &item);
-		return true;
-	case SONDE_CBOR_BYTES:
-		if (item.indefinite)
-			return put_pieces(put, cbor);
-		put_bytes(put, &item);
-		return true;
-	case SONDE_CBOR_TEXT:
-		if (item.indefinite)
-			return put_pieces(put, cbor);
-		sonde_json_string_sized(put->json, (const char *)item.bytes, (size_t)item.value);
-		return true;
-	case SONDE_CBOR_ARRAY:
-		return put_array(put, cbor, &item, depth);
-	case SONDE_CBOR_MAP:
-		return put_map(put, cbor, &item, depth);
-	case SONDE_CBOR_TAG:
-		return put_tagged(put, cbor, item.value, depth);
-	case SONDE_CBOR_FLOAT:
-		put_double(put, item.number);
-		return true;
-	case SONDE_CBOR_SIMPLE:
-		if (item.value == 20 || item.value == 21)
-			sonde_json_bool(put->json, item.value == 21);
+	for (unsigned int depth = walk->depth; depth--;) {
+		if (walk->levels[depth].is_map)
+			sonde_json_object_end(put->json);
 		else
-			sonde_json_null(put->json);
-		return true;
-	default:
-		sonde_json_null(put->json);
-		return false;
+			sonde_json_array_end(put->json);
 	}
 }
 
-void zts_json_put_value(struct zts_texts *texts, struct sonde_bytes *cbor,
-			struct sonde_json_writer *json, struct sonde_buffer *scratch)
+static void put_value(struct put *put, struct sonde_bytes value)
 {
-	struct put put = { texts, json, scratch };
+	struct zts_value_walk walk = { .texts = put->texts, .bytes = value };
+	bool after_key = false, is_whole = false;
+	enum zts_step step;
 
-	put_value(&put, cbor, 0);
+	while (!is_whole && (step = zts_value_next(&walk)) != ZTS_STEP_END) {
+		put_step(put, &walk, step);
+		after_key = step == ZTS_STEP_KEY;
+		is_whole = !walk.depth;
+	}
+	if (!is_whole)
+		close_levels(put, &walk, after_key);
+	put->json->out->failed |= walk.space.failed;
+	zts_value_walk_release(&walk);
+}
+
+void zts_json_put_value(struct zts_texts *texts, struct sonde_bytes value,
+			enum zts_json_style style, struct sonde_json_writer *json,
+			struct sonde_buffer *scratch)
+{
+	struct put put = { texts, json, scratch, style };
+
+	put_value(&put, value);
 }
 
 void zts_json_put_attributes(struct zts_texts *texts, const struct zts_tree *tree, uint32_t record,
@@ -293,7 +207,7 @@ void zts_json_put_attributes(struct zts_texts *texts, const struct zts_tree *tre
 			     struct sonde_buffer *scratch)
 {
 	struct zts_attribute_cursor cursor = { .tree = tree, .record = record };
-	struct put put = { texts, json, scratch };
+	struct put put = { texts, json, scratch, ZTS_JSON_EXACT };
 
 	sonde_json_object_begin(json);
 	while (tree->records.items[record].attributes != SONDE_NONE &&
@@ -305,8 +219,8 @@ void zts_json_put_attributes(struct zts_texts *texts, const struct zts_tree *tre
 			sonde_buffer_put(scratch, cursor.key_text, cursor.key_size);
 		else if (cursor.key)
 			zts_texts_put_name(texts, cursor.key, scratch);
-		put_key(&put, true);
-		put_value(&put, &cursor.value, 1);
+		put_key(&put);
+		put_value(&put, cursor.value);
 	}
 	sonde_json_object_end(json);
 }
@@ -353,7 +267,7 @@ static void put_exception(struct put *put, uint32_t id, unsigned int depth)
 void zts_json_put_exception(struct zts_texts *texts, uint32_t id, struct sonde_json_writer *json,
 			    struct sonde_buffer *scratch)
 {
-	struct put put = { texts, json, scratch };
+	struct put put = { texts, json, scratch, ZTS_JSON_EXACT };
 
 	put_exception(&put, id, 0);
 }
@@ -420,7 +334,7 @@ void zts_json_put_inline_exception(struct zts_texts *texts, const struct zts_tre
 {
 	const struct zts_inline_exception *place = &tree->exceptions.items[number];
 	struct sonde_bytes cbor = sonde_bytes_of(tree->bytes + place->offset, place->size);
-	struct put put = { texts, json, scratch };
+	struct put put = { texts, json, scratch, ZTS_JSON_EXACT };
 	struct sonde_cbor_item item;
 	struct sonde_bytes cause;
 
@@ -447,38 +361,4 @@ void zts_json_put_inline_exception(struct zts_texts *texts, const struct zts_tre
 	else
 		sonde_json_null(json);
 	sonde_json_object_end(json);
-}
-
-void zts_uuid_format(const uint64_t uuid[2], char text[ZTS_UUID_SIZE])
-{
-	snprintf(text, ZTS_UUID_SIZE, "%08x-%04x-%04x-%04x-%012llx", (unsigned int)(uuid[0] >> 32),
-		 (unsigned int)(uuid[0] >> 16 & 0xffff), (unsigned int)(uuid[0] & 0xffff),
-		 (unsigned int)(uuid[1] >> 48), (unsigned long long)(uuid[1] & 0xffffffffffff));
-}
-
-static int digit_of(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-bool zts_uuid_parse(const char *text, size_t size, uint64_t uuid[2])
-{
-	unsigned int digits = 0;
-
-	uuid[0] = uuid[1] = 0;
-	for (size_t i = 0; i < size; i++) {
-		int digit = digit_of(text[i]);
-
-		if (text[i] == '-' && (i == 8 || i == 13 || i == 18 || i == 23) && size == 36)
-			continue;
-		if (digit < 0 || digits == 32)
-			return false;
-		uuid[digits / 16] = uuid[digits / 16] << 4 | (unsigned int)digit;
-		digits++;
-	}
-	return digits == 32;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values of attributes between CBOR, as chunks have them, and JSON, as details have them. Strings are texts
- * of the store; a double is {"double": "0.5"} in CBOR and a number in JSON.
+ * Values of attributes between CBOR, as chunks have them, and JSON, as details have them. Strings
+ * are texts of the store; a double is {"double": "0.5"} in CBOR and a number in JSON.
  */
 #ifndef SONDE_FORMATS_ZTS_JSON_H
 #define SONDE_FORMATS_ZTS_JSON_H
@@ -11,9 +11,16 @@
 #include "formats/zts/zts_tree.h"
 #include "formats/zts/zts_writer.h"
 
-/* One value; what is damaged or nested too deep becomes null. `scratch` is for texts. */
-void zts_json_put_value(struct zts_texts *texts, struct sonde_bytes *cbor,
-			struct sonde_json_writer *json, struct sonde_buffer *scratch);
+/* How what JSON lacks is put. */
+enum zts_json_style {
+	ZTS_JSON_PLAIN, /* for people: bytes and NaN as texts */
+	ZTS_JSON_EXACT, /* so that zts_json_read_value() has the same value again */
+};
+
+/* One value; what is damaged or nested too deep becomes null. `scratch` is overwritten. */
+void zts_json_put_value(struct zts_texts *texts, struct sonde_bytes value,
+			enum zts_json_style style, struct sonde_json_writer *json,
+			struct sonde_buffer *scratch);
 
 /* All attributes of a record as an object, without the one whose key is `left_out`. */
 void zts_json_put_attributes(struct zts_texts *texts, const struct zts_tree *tree, uint32_t record,
@@ -29,27 +36,12 @@ void zts_json_put_inline_exception(struct zts_texts *texts, const struct zts_tre
 				   uint32_t number, struct sonde_json_writer *json,
 				   struct sonde_buffer *scratch);
 
-/* "01234567-89ab-cdef-0123-456789abcdef", and back; false where it is none. */
-#define ZTS_UUID_SIZE 37
-void zts_uuid_format(const uint64_t uuid[2], char text[ZTS_UUID_SIZE]);
-bool zts_uuid_parse(const char *text, size_t size, uint64_t uuid[2]);
-
-/* Shortest text that reads back as the same number. */
-#define ZTS_DOUBLE_SIZE 40
-void zts_format_double(double value, char text[ZTS_DOUBLE_SIZE]);
-
 /*
- * The value that the reader's present token starts, as an attribute's value. Arrays, objects and numbers that
- * are no int64 are CBOR in `cbor` (cleared first), borrowed by the value.
+ * The value that the reader's present token starts, as an attribute's value. Arrays, objects and
+ * numbers that are no int64 are CBOR in `cbor` (cleared first), borrowed by the value.
  */
 enum sonde_status zts_json_read_value(struct sonde_json_reader *json, struct zts_writer *writer,
 				      struct sonde_buffer *cbor, struct zts_value *value,
 				      struct sonde_error *err);
-
-/* A double as CBOR of {"double": text}, appended. */
-void zts_put_double(struct zts_writer *writer, double value, struct sonde_buffer *cbor);
-/* C6 id of a string, appended. */
-void zts_put_string(struct zts_writer *writer, const char *text, size_t size,
-		    struct sonde_buffer *cbor);
 
 #endif

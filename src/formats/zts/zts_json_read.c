@@ -3,8 +3,12 @@
 #include <stdlib.h>
 
 #include "formats/zts/zts_json.h"
+#include "formats/zts/zts_put_value.h"
 
-/* An object or array that is being put together: its head needs the count, which is known at its end. */
+/*
+ * An object or array that is being put together: its head needs the count, which is known at its
+ * end.
+ */
 struct open_container {
 	size_t start; /* where its items begin in the buffer */
 	uint64_t count;
@@ -18,24 +22,6 @@ struct reading {
 	struct open_container open[SONDE_JSON_DEPTH];
 	unsigned int depth;
 };
-
-void zts_put_string(struct zts_writer *writer, const char *text, size_t size,
-		    struct sonde_buffer *cbor)
-{
-	sonde_cbor_put_head(cbor, SONDE_CBOR_TAG, ZTS_TAG_STRING);
-	sonde_cbor_put_head(cbor, SONDE_CBOR_UINT,
-			    size ? zts_writer_text(writer, ZTS_TEXT_STRING, text, size) : 0);
-}
-
-void zts_put_double(struct zts_writer *writer, double value, struct sonde_buffer *cbor)
-{
-	char text[ZTS_DOUBLE_SIZE];
-
-	zts_format_double(value, text);
-	sonde_cbor_put_head(cbor, SONDE_CBOR_MAP, 1);
-	zts_put_string(writer, "double", 6, cbor);
-	zts_put_string(writer, text, strlen(text), cbor);
-}
 
 static bool is_integer(const struct sonde_json_reader *json, bool *is_negative, uint64_t *value)
 {
@@ -57,7 +43,7 @@ static void put_number(struct reading *reading)
 	uint64_t value;
 
 	if (!is_integer(reading->json, &is_negative, &value))
-		zts_put_double(reading->writer, strtod(reading->json->text, NULL), reading->cbor);
+		zts_put_double(reading->writer, reading->cbor, strtod(reading->json->text, NULL));
 	else if (is_negative && value)
 		sonde_cbor_put_head(reading->cbor, SONDE_CBOR_NEGATIVE, value - 1);
 	else
@@ -113,7 +99,7 @@ static void put_token(struct reading *reading)
 		break;
 	case SONDE_JSON_KEY:
 	case SONDE_JSON_STRING:
-		zts_put_string(reading->writer, json->text, json->length, reading->cbor);
+		zts_put_string(reading->writer, reading->cbor, json->text, json->length);
 		break;
 	case SONDE_JSON_NUMBER:
 		put_number(reading);
@@ -145,9 +131,8 @@ static bool is_simple(struct reading *reading, struct zts_value *value)
 		return true;
 	case SONDE_JSON_STRING:
 		value->kind = ZTS_VALUE_STRING;
-		value->string = json->length ? zts_writer_text(reading->writer, ZTS_TEXT_STRING,
-							       json->text, json->length) :
-					       0;
+		value->string =
+			zts_writer_text(reading->writer, ZTS_TEXT_STRING, json->text, json->length);
 		return true;
 	case SONDE_JSON_NUMBER:
 		if (!is_integer(json, &is_negative, &number) || number > INT64_MAX)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lays the traces of each group on the fewest lanes on which they do not overlap: by their start, each on the
- * lowest lane that is free by then.
+ * Lays the traces of each group on the fewest lanes on which they do not overlap: by their start,
+ * each on the lowest lane that is free by then.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +116,10 @@ static enum sonde_status assign(struct layout *layout, const struct sonde_sort_i
 	return status;
 }
 
-/* Pieces in the order of tracks and, there, of `order`; their place in the track instead of their end. */
+/*
+ * Pieces in the order of tracks and, there, of `order`; their place in the track instead of their
+ * end.
+ */
 static enum sonde_status arrange(struct layout *layout, struct sonde_sort_item *order,
 				 struct sonde_error *err)
 {

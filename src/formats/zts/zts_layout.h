@@ -134,6 +134,7 @@ enum zts_text_kind {
 
 #define ZTS_PROPS_NAME "store.props"
 #define ZTS_PROPS_NAME_DOCUMENT "config.props"
+#define ZTS_PROPS_FLAGS "store.iflags"
 #define ZTS_PROPS_ARCHIVED 1u
 
 /* Ours: in the base folder, held by the program that writes. */

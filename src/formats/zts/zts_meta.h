@@ -12,8 +12,8 @@
 /* One slot, taken apart. A chunked trace has one for each of its chunks, all with its UUID. */
 struct zts_slot {
 	uint64_t data_offset; /* of its chunk in traces.dat */
-	uint32_t
-		start_offset; /* of its record in the chunk's content: not 0 for a trace inside another */
+	/* of its record in the chunk's content: not 0 for a trace inside another */
+	uint32_t start_offset;
 	uint32_t chunk_number;
 	uint32_t seconds;	   /* when it ended, since 1970: see zts_slot_set_times() */
 	uint32_t duration_seconds; /* generation 0: from ticks */
@@ -42,8 +42,8 @@ struct zts_slots {
 void zts_slots_release(struct zts_slots *slots);
 
 /*
- * Reads from slot `list.count` on: all at first, later what a writer has added. On SONDE_CORRUPT the slots
- * that lie within the file are there all the same.
+ * Reads from slot `list.count` on: all at first, later what a writer has added. On SONDE_CORRUPT
+ * the slots that lie within the file are there all the same.
  */
 enum sonde_status zts_slots_read(struct zts_slots *slots, const char *path,
 				 struct sonde_diagnostics *diagnostics, struct sonde_error *err);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a key and a value to the id of their KEY_VALUE or KEY_LITERAL text, over all texts of a store. */
+/*
+ * From a key and a value to the id of their KEY_VALUE or KEY_LITERAL text, over all texts of a
+ * store.
+ */
 #ifndef SONDE_FORMATS_ZTS_PAIRS_H
 #define SONDE_FORMATS_ZTS_PAIRS_H
 
@@ -15,8 +18,8 @@ struct zts_pairs {
 };
 
 /*
- * One pass over all texts, which must outlive the pairs. Ids are dense in real stores; where far more are
- * missing than there can be, it ends there.
+ * One pass over all texts, which must outlive the pairs. Ids are dense in real stores; where far
+ * more are missing than there can be, it ends there.
  */
 enum sonde_status zts_pairs_collect(struct zts_pairs *pairs, struct zts_texts *texts,
 				    struct sonde_error *err);

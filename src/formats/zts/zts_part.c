@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One part of a store: opens its files in the order that a writer relies on (slots first, because all
- * that they refer to was written before them), and has the metadata made anew where it is missing or
- * damaged.
+ * One part of a store: opens its files in the order that a writer relies on (slots first, because
+ * all that they refer to was written before them), and has the metadata made anew where it is
+ * missing or damaged.
  */
-#include "formats/zts/zts_part.h"
+#include "formats/zts/zts_part_private.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "formats/zts/zts_findings.h"
 
 #define GENERATION_2_NAME "meta.db"
@@ -23,15 +24,6 @@ struct listing {
 	bool has_qmeta, has_map, has_meta_index;
 	uint64_t hash;
 };
-
-static uint64_t hash_name(uint64_t hash, const char *name)
-{
-	for (;; name++) {
-		hash = (hash ^ (uint8_t)*name) * 0x100000001b3u;
-		if (!*name)
-			return hash;
-	}
-}
 
 static bool is_index_file(const char *name, const char *prefix)
 {
@@ -47,7 +39,7 @@ static enum sonde_status list_files(const char *path, struct listing *listing,
 	struct sonde_folder folder;
 	enum sonde_status status = sonde_folder_read(&folder, path, err);
 
-	*listing = (struct listing){ .hash = 0xcbf29ce484222325u };
+	*listing = (struct listing){ .hash = SONDE_HASH_START };
 	if (status < 0)
 		return status;
 	for (size_t i = 0; i < folder.count; i++) {
@@ -56,7 +48,7 @@ static enum sonde_status list_files(const char *path, struct listing *listing,
 		listing->has_qmeta |= strcmp(name, ZTS_QMETA_NAME) == 0;
 		listing->has_map |= strcmp(name, GENERATION_2_NAME) == 0;
 		listing->has_meta_index |= is_index_file(name, "meta-");
-		listing->hash = hash_name(listing->hash, name);
+		listing->hash = sonde_hash_bytes(listing->hash, name, strlen(name) + 1);
 	}
 	sonde_folder_release(&folder);
 	return SONDE_OK;
@@ -125,11 +117,10 @@ static enum sonde_status read_props(struct zts_part *part, struct sonde_diagnost
 	if (status < 0)
 		zts_found(diagnostics, PROPS, part->path, SONDE_NO_OFFSET, "a file of settings\t%s",
 			  err->message);
-	if (!zts_props_number(&part->props, "store.iflags", &flags) &&
-	    zts_props_get(&part->props, "store.iflags", &size))
+	if (!zts_props_number(&part->props, ZTS_PROPS_FLAGS, &flags) &&
+	    zts_props_get(&part->props, ZTS_PROPS_FLAGS, &size))
 		zts_found(diagnostics, PROPS, part->path, SONDE_NO_OFFSET,
 			  "a number as store.iflags\tother text");
-	part->archived = flags & ZTS_PROPS_ARCHIVED;
 	part->has_names = zts_props_number(&part->props, ZTS_PROPS_NAMES, &names) && names;
 	part->slots.has_names = part->has_names;
 	return SONDE_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * store.props: lines of key=value. The text is kept as it is, so that comments, order and keys that are
- * not known here survive a change of one value.
+ * store.props: lines of key=value. The text is kept as it is, so that comments, order and keys that
+ * are not known here survive a change of one value.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -41,7 +41,9 @@ static enum sonde_status read_file(struct zts_props *props, const char *path,
 	return status;
 }
 
-/* Surely not there: what merely cannot be looked at must not be taken for empty and written anew. */
+/*
+ * Surely not there: what merely cannot be looked at must not be taken for empty and written anew.
+ */
 static bool is_absent(const char *path)
 {
 	struct stat status;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opening a store as a recording: one pass over its traces, on several threads, finds when each begins and
- * ends and how many calls it has; then groups (processes), functions and lanes (tracks) are defined.
+ * Opening a store as a recording: one pass over its traces, on several threads, finds when each
+ * begins and ends and how many calls it has; then groups (processes), functions and lanes (tracks)
+ * are defined.
  */
 #include "formats/zts/zts_read.h"
 
@@ -10,9 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/zts/zts_define.h"
 #include "formats/zts/zts_findings.h"
-#include "formats/zts/zts_part.h"
+#include "formats/zts/zts_part_private.h"
 #include "formats/zts/zts_scan.h"
 
 static void zts_close(struct sonde_recording *recording)
@@ -39,11 +39,6 @@ static const struct sonde_recording_ops zts_recording_ops = {
 	.cursor_open = zts_cursor_open,
 	.close = zts_close,
 };
-
-bool zts_recording_is_zts(const struct sonde_recording *recording)
-{
-	return recording->ops == &zts_recording_ops;
-}
 
 /* A codec state of the recording's, or a new one. */
 static struct sonde_codec_state take_codec(struct zts_recording *data)

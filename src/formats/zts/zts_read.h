@@ -89,9 +89,6 @@ enum sonde_status zts_recording_of_slots(const char *base, const struct zts_slot
 					 size_t count, struct sonde_recording **recording,
 					 struct sonde_error *err);
 
-/* Whether a recording is one of ours. */
-bool zts_recording_is_zts(const struct sonde_recording *recording);
-
 /* zts_lanes.c: puts pieces on lanes. `groups` has the group of each piece. */
 enum sonde_status zts_lay_out(struct zts_recording *data, const uint32_t *groups,
 			      struct sonde_error *err);

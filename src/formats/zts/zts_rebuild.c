@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The metadata of a part made anew: traces.dat is walked from chunk to chunk, past damage, and chunks
- * that continue an open trace are joined to it. What is made of a trace is in zts_rebuild_trace.c.
+ * The metadata of a part made anew: traces.dat is walked from chunk to chunk, past damage, and
+ * chunks that continue an open trace are joined to it. What is made of a trace is in
+ * zts_rebuild_trace.c.
  */
 #include "formats/zts/zts_rebuild.h"
 
@@ -127,8 +128,8 @@ static enum sonde_status begin_chunk(struct zts_rebuild *rebuild, uint64_t data_
 }
 
 /*
- * Takes the content of a chunk, which is in `next`. While a trace is open it continues that one, unless it
- * begins a trace and closes nothing that was open before.
+ * Takes the content of a chunk, which is in `next`. While a trace is open it continues that one,
+ * unless it begins a trace and closes nothing that was open before.
  */
 static enum sonde_status take_chunk(struct zts_rebuild *rebuild, uint64_t data_offset,
 				    struct sonde_error *err)

@@ -35,8 +35,8 @@ struct zts_rebuild {
 };
 
 /*
- * Makes slots and lines of what is in `content`. With `may_continue` a trace that is still open at its
- * end is left for the next chunk: SONDE_END.
+ * Makes slots and lines of what is in `content`. With `may_continue` a trace that is still open at
+ * its end is left for the next chunk: SONDE_END.
  */
 enum sonde_status zts_rebuild_trace(struct zts_rebuild *rebuild, bool may_continue,
 				    struct sonde_error *err);
@@ -45,7 +45,10 @@ enum sonde_status zts_rebuild_trace(struct zts_rebuild *rebuild, bool may_contin
 const struct zts_slot *zts_rebuild_known(const struct zts_rebuild *rebuild, uint64_t data_offset,
 					 uint32_t start_offset);
 
-/* How the CBOR of a chunk changes the number of open records (indefinite arrays), without decoding it. */
+/*
+ * How the CBOR of a chunk changes the number of open records (indefinite arrays), without decoding
+ * it.
+ */
 struct zts_balance {
 	int64_t lowest, end;
 	bool begins_trace; /* its first item is a record with a TIMESTAMP */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The slots and metadata lines of one trace, made from its tree: an inner trace has its slot before the
- * one around it; a trace of several chunks has a slot for each, as existing programs write them.
+ * The slots and metadata lines of one trace, made from its tree: an inner trace has its slot before
+ * the one around it; a trace of several chunks has a slot for each, as existing programs write
+ * them.
  */
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "formats/zts/zts_findings.h"
 #include "formats/zts/zts_rebuild.h"
 
@@ -24,19 +26,12 @@ uint64_t zts_ns_residues(struct sonde_bytes value)
 }
 
 /* A trace without a UUID gets one of its place in the file, always the same. */
-static uint64_t mix(uint64_t value)
-{
-	value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9u;
-	value = (value ^ value >> 27) * 0x94d049bb133111ebu;
-	return value ^ value >> 31;
-}
-
 static void make_uuid(uint64_t uuid[2], uint64_t data_offset, uint64_t start_offset)
 {
-	uint64_t seed = mix(data_offset + 0x9e3779b97f4a7c15u);
+	uint64_t seed = sonde_hash_mix(data_offset + SONDE_HASH_FACTOR_1);
 
-	uuid[0] = mix(seed ^ start_offset);
-	uuid[1] = mix(uuid[0] + seed);
+	uuid[0] = sonde_hash_mix(seed ^ start_offset);
+	uuid[1] = sonde_hash_mix(uuid[0] + seed);
 }
 
 static const struct zts_trace_start *trace_start(const struct zts_tree *tree, uint32_t record)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recovering a store: a new base folder with all parts of which something is left. Data and texts are salvaged, metadata
- * is made anew; what only the old slots knew (UUIDs, app, env, host) is taken from them.
+ * Recovering a store: a new base folder with all parts of which something is left. Data and texts
+ * are salvaged, metadata is made anew; what only the old slots knew (UUIDs, app, env, host) is
+ * taken from them.
  */
 #include "formats/zts/zts_recover.h"
 
@@ -12,7 +13,7 @@
 
 #include "formats/zts/zts_check.h"
 #include "formats/zts/zts_findings.h"
-#include "formats/zts/zts_part.h"
+#include "formats/zts/zts_part_private.h"
 #include "formats/zts/zts_read.h"
 #include "formats/zts/zts_wal.h"
 
@@ -64,7 +65,10 @@ static int compare_moved(const void *a, const void *b)
 	return one->from < other->from ? -1 : one->from > other->from;
 }
 
-/* Where a chunk is now; UINT64_MAX where it is gone. Several traces may come from one: the first is meant. */
+/*
+ * Where a chunk is now; UINT64_MAX where it is gone. Several traces may come from one: the first is
+ * meant.
+ */
 static uint64_t new_place(const struct zts_part_recovery *part, uint64_t from)
 {
 	size_t low = 0, high = part->moved.count;
@@ -113,7 +117,10 @@ static void mend_slot(struct zts_part_recovery *part, struct zts_slot *slot)
 		slot->type = 0;
 }
 
-/* Old slots, at the new places of their chunks. Where there are none, those that reading would make. */
+/*
+ * Old slots, at the new places of their chunks. Where there are none, those that reading would
+ * make.
+ */
 static enum sonde_status take_slots(struct zts_part_recovery *part, struct zts_slots *slots,
 				    struct sonde_error *err)
 {

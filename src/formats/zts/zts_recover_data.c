@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Salvages the chunks of traces.dat. Whole ones are copied as they are stored. Of a trace whose chunks are not all
- * there what comes before the loss is closed and kept; of chunks whose beginning is lost, the traces that lie
- * inside them.
+ * Salvages the chunks of traces.dat. Whole ones are copied as they are stored. Of a trace whose
+ * chunks are not all there what comes before the loss is closed and kept; of chunks whose beginning
+ * is lost, the traces that lie inside them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -183,8 +183,8 @@ static void close_record(struct sonde_buffer *out, const struct zts_record *reco
 }
 
 /*
- * How many bytes of a content are whole items of whole or open records, from its start on. *open is how many records
- * are open there, *records how many have begun.
+ * How many bytes of a content are whole items of whole or open records, from its start on. *open is
+ * how many records are open there, *records how many have begun.
  */
 static size_t measure(const struct sonde_buffer *content, uint32_t *open, uint32_t *records)
 {
@@ -409,7 +409,9 @@ static enum sonde_status walk(struct salvage *salvage, struct sonde_error *err)
 			offset = zts_chunk_next(&chunk);
 			status = take_chunk(salvage, &chunk, err);
 		} else {
-			/* its sizes may be what is damaged: the next one is looked for from here on */
+			/*
+			 * its sizes may be what is damaged: the next one is looked for from here on
+			 */
 			status = break_pending(salvage, err);
 			if (status == SONDE_OK)
 				status = zts_chunks_resync(&part->chunks, &part->codec,

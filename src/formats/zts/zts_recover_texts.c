@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts of a recovered part: all under their ids, in WAL files, with "#id" in place of those that are lost. */
+/*
+ * Texts of a recovered part: all under their ids, in WAL files, with "#id" in place of those that
+ * are lost.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

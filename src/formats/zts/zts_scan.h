@@ -35,4 +35,10 @@ enum sonde_status zts_scan_run(struct zts_scan *scan, const struct zts_slot_ref 
 			       struct sonde_error *err);
 void zts_scan_release(struct zts_scan *scan);
 
+/*
+ * zts_define.c: what the pass found as definitions of the recording (processes, functions, event
+ * types and tracks); lays the pieces out.
+ */
+enum sonde_status zts_define(struct zts_scan *scan, struct sonde_error *err);
+
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sets of ids or slots as bitmaps. */
-#include <stdlib.h>
+#include "formats/zts/zts_set.h"
 
-#include "formats/zts/zts_texts.h"
+#include <stdlib.h>
 
 bool zts_set_init(struct zts_set *set, size_t size)
 {

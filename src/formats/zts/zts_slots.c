@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * qmeta.idx: a header with the end of the used bytes, then slots of 12 big-endian words (8 in
- * generation 0). A writer appends slots first and moves the end afterwards, so that what lies before
- * the end is always whole.
+ * generation 0). A writer appends slots first and moves the end afterwards, so that what lies
+ * before the end is always whole.
  */
-#include <endian.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -45,30 +44,12 @@ void zts_slots_release(struct zts_slots *slots)
 
 static uint64_t load_word(const uint8_t *slot, unsigned int word)
 {
-	uint64_t value;
-
-	memcpy(&value, slot + (size_t)word * 8, sizeof(value));
-	return be64toh(value);
-}
-
-static uint32_t load_u32(const uint8_t *bytes)
-{
-	uint32_t value;
-
-	memcpy(&value, bytes, sizeof(value));
-	return be32toh(value);
+	return sonde_load_u64be(slot + (size_t)word * 8);
 }
 
 static void store_word(uint8_t *slot, unsigned int word, uint64_t value)
 {
-	value = htobe64(value);
-	memcpy(slot + (size_t)word * 8, &value, sizeof(value));
-}
-
-static void store_u32(uint8_t *bytes, uint32_t value)
-{
-	value = htobe32(value);
-	memcpy(bytes, &value, sizeof(value));
+	sonde_store_u64be(slot + (size_t)word * 8, value);
 }
 
 /* What both generations have alike. */
@@ -146,8 +127,9 @@ static size_t count_sensible(const uint8_t *slots, size_t size, size_t slot_size
 
 /*
  * Both generations have the same magic. The used bytes must be whole slots; where both sizes divide
- * them, that one is right with which the slots make sense for more bytes: offsets of data that are not
- * huge and do not go backwards, flags that slots have. (A slot read at a wrong place has a UUID or 0 as its offset.)
+ * them, that one is right with which the slots make sense for more bytes: offsets of data that are
+ * not huge and do not go backwards, flags that slots have. (A slot read at a wrong place has a UUID
+ * or 0 as its offset.)
  */
 static unsigned int guess_generation(const uint8_t *slots, size_t size)
 {
@@ -207,14 +189,15 @@ enum sonde_status zts_slots_parse(struct zts_slots *slots, const uint8_t *bytes,
 	if (size < ZTS_QMETA_HEADER_SIZE)
 		return damaged(diagnostics, path, size, "a header of 64 bytes", size, err);
 	if (memcmp(bytes, ZTS_QMETA_MAGIC, 4) != 0)
-		return damaged(diagnostics, path, 0, "the magic number MQI0", load_u32(bytes), err);
-	used = slots->used = load_u32(bytes + 4);
+		return damaged(diagnostics, path, 0, "the magic number MQI0",
+			       sonde_load_u32be(bytes), err);
+	used = slots->used = sonde_load_u32be(bytes + 4);
 	if (!used) /* a new file of existing programs */
 		used = ZTS_QMETA_HEADER_SIZE;
 	if (used < ZTS_QMETA_HEADER_SIZE)
 		return damaged(diagnostics, path, 4, "an end of at least 64 bytes", used, err);
-	slots->first_tstart = load_u32(bytes + 8);
-	slots->last_tstop = load_u32(bytes + 12);
+	slots->first_tstart = sonde_load_u32be(bytes + 8);
+	slots->last_tstop = sonde_load_u32be(bytes + 12);
 	if (!slots->list.count)
 		slots->generation =
 			guess_generation(bytes + ZTS_QMETA_HEADER_SIZE,
@@ -284,7 +267,7 @@ void zts_put_qmeta_header(uint8_t bytes[64], uint32_t fpos, uint32_t tstart, uin
 {
 	memset(bytes, 0, ZTS_QMETA_HEADER_SIZE);
 	memcpy(bytes, ZTS_QMETA_MAGIC, 4);
-	store_u32(bytes + 4, fpos);
-	store_u32(bytes + 8, tstart);
-	store_u32(bytes + 12, tstop);
+	sonde_store_u32be(bytes + 4, fpos);
+	sonde_store_u32be(bytes + 8, tstart);
+	sonde_store_u32be(bytes + 12, tstop);
 }

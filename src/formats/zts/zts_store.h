@@ -15,9 +15,9 @@ struct zts_part {
 	char *path;
 	uint32_t number;
 	unsigned int generation; /* 0, 1 or 2 */
-	bool archived;
-	bool has_names; /* ZTS_PROPS_NAMES: app, env, type, host are text ids */
-	bool is_rebuilt; /* slots and postings were made anew from traces.dat: generation 2, or damage */
+	bool has_names;		 /* ZTS_PROPS_NAMES: app, env, type, host are text ids */
+	/* slots and postings were made anew from traces.dat: generation 2, or damage */
+	bool is_rebuilt;
 	struct zts_props props;
 	struct zts_chunks chunks;
 	struct zts_texts *texts;
@@ -25,10 +25,13 @@ struct zts_part {
 	struct zts_texts *meta;		  /* postings; NULL where there are none */
 	struct sonde_buffer rebuilt_meta; /* what `meta` lies over, where rebuilt */
 	/* The chunks of chunked traces: zts_part_load() joins them. */
-	uint32_t *
-		next_chunk; /* by slot: the slot of the trace's next chunk; SONDE_NONE; NULL: no chunked ones */
-	/* By slot, NULL as above: the slot of the trace's first chunk, itself for others. Of a trace inside a
-	 * chunked one: the first chunk of that. Totals of a chunked trace are in its last slot. */
+	/* by slot: the slot of the trace's next chunk; SONDE_NONE; NULL: no chunked ones */
+	uint32_t *next_chunk;
+	/*
+	 * By slot, NULL as above: the slot of the trace's first chunk, itself for others. Of a
+	 * trace inside a chunked one: the first chunk of that. Totals of a chunked trace are in its
+	 * last slot.
+	 */
 	uint32_t *first_chunk;
 	/* For zts_part_load(), zts_loaded_times() and zts_base_refresh(). */
 	uint64_t serial; /* no other part has it */
@@ -52,8 +55,8 @@ enum sonde_status zts_base_open(const char *path, struct sonde_diagnostics *diag
 				struct zts_base **base, struct sonde_error *err);
 void zts_base_free(struct zts_base *base);
 /*
- * Takes what writers did since: new traces, new parts, parts gone or archived. Parts that are gone, or had
- * to be opened anew, are freed: no pointer to a part is kept over this.
+ * Takes what writers did since: new traces, new parts, parts gone or archived. Parts that are gone,
+ * or had to be opened anew, are freed: no pointer to a part is kept over this.
  */
 enum sonde_status zts_base_refresh(struct zts_base *base, struct sonde_error *err);
 
@@ -79,29 +82,32 @@ struct zts_loaded {
 	uint32_t chunks;       /* how many were joined */
 	uint32_t root; /* the trace's first record in the tree; SONDE_NONE where loading failed */
 	SONDE_VEC(struct zts_joined) joined;
-	uint64_t
-		part_serial; /* of which part, and how many slots it had: what is in `content` is reused */
+	/* of which part, and how many slots it had: what is in `content` is reused */
+	uint64_t part_serial;
 	size_t part_slots;
 };
 void zts_loaded_release(struct zts_loaded *loaded);
 
 /*
- * The tree of a slot's trace, all chunks joined; records `root` .. root + records - 1 are its own. Where
- * SONDE_CORRUPT comes with a root, the tree has what lies before the fault.
+ * The tree of a slot's trace, all chunks joined; records `root` .. root + records - 1 are its own.
+ * Where SONDE_CORRUPT comes with a root, the tree has what lies before the fault.
  */
 enum sonde_status zts_part_load(struct zts_part *part, uint32_t slot, struct zts_loaded *loaded,
 				struct sonde_error *err);
 
-/* When a loaded trace or one of its records began and how long it took, from TIMESTAMP, ticks and ours. */
+/*
+ * When a loaded trace or one of its records began and how long it took, from TIMESTAMP, ticks and
+ * ours.
+ */
 void zts_loaded_times(struct zts_part *part, const struct zts_loaded *loaded, uint32_t record,
 		      uint64_t *start_ns, uint64_t *duration_ns);
 
 /*
- * Slots and the bytes of a metadata WAL made anew from traces.dat and the texts, for parts of generation
- * 2 and for damaged ones. What only qmeta.idx knew (UUIDs, app, env, host) is made up: UUIDs from the
- * place in the file, the rest 0. Slots that are in the list already (of a damaged qmeta.idx) are
- * replaced, and give these things to the new ones of the same place. Pairs that the texts lack have no
- * postings.
+ * Slots and the bytes of a metadata WAL made anew from traces.dat and the texts, for parts of
+ * generation 2 and for damaged ones. What only qmeta.idx knew (UUIDs, app, env, host) is made up:
+ * UUIDs from the place in the file, the rest 0. Slots that are in the list already (of a damaged
+ * qmeta.idx) are replaced, and give these things to the new ones of the same place. Pairs that the
+ * texts lack have no postings.
  */
 enum sonde_status zts_rebuild(const struct zts_chunks *chunks, struct zts_texts *texts,
 			      struct zts_slots *slots, struct sonde_buffer *meta_wal,

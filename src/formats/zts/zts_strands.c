@@ -39,7 +39,9 @@ static bool read_residues(const struct zts_tree *tree, uint32_t record, uint32_t
 	return false;
 }
 
-/* origin + (ticks - first) ticks, within what is sensible; ticks before the first one wrap around. */
+/*
+ * origin + (ticks - first) ticks, within what is sensible; ticks before the first one wrap around.
+ */
 static uint64_t time_of(uint64_t origin_ns, uint64_t ticks, uint64_t first)
 {
 	bool is_before = (int64_t)(ticks - first) < 0;
@@ -64,7 +66,9 @@ static uint64_t clock_of(const struct zts_tree *tree, uint32_t record, uint64_t 
 	return ms * NS_IN_MS + (residues >> 16) % NS_IN_MS;
 }
 
-/* As zts_loaded_times() has it: residues count from the outermost record, also in an inner trace. */
+/*
+ * As zts_loaded_times() has it: residues count from the outermost record, also in an inner trace.
+ */
 static void compute_times(struct zts_strands *strands, uint32_t ns_key)
 {
 	const struct zts_tree *tree = strands->tree;
@@ -143,7 +147,10 @@ static void place(struct zts_strands *strands, uint32_t i)
 		*busy = *stop;
 }
 
-/* The calls of a strand one after another. Records that were detached are stepped over with all that is in them. */
+/*
+ * The calls of a strand one after another. Records that were detached are stepped over with all
+ * that is in them.
+ */
 struct walk {
 	struct zts_strands *strands;
 	struct sonde_event *events; /* NULL: only counted */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calls of a trace in the order of time. On a track calls nest; spans of OpenTelemetry need not: those that
- * begin before their elder sibling ended, or outlive their parent, go to another lane of the trace, as a
- * call of their own. A strand is such a call with what nests in it.
+ * The calls of a trace in the order of time. On a track calls nest; spans of OpenTelemetry need
+ * not: those that begin before their elder sibling ended, or outlive their parent, go to another
+ * lane of the trace, as a call of their own. A strand is such a call with what nests in it.
  */
 #ifndef SONDE_FORMATS_ZTS_STRANDS_H
 #define SONDE_FORMATS_ZTS_STRANDS_H
@@ -51,8 +51,8 @@ static inline bool zts_record_throws(const struct zts_record *record)
 }
 
 /*
- * Events of one lane, into `events` and `records` (the record of each): both have room for twice the
- * lane's calls. Functions, tracks and details are not set.
+ * Events of one lane, into `events` and `records` (the record of each): both have room for twice
+ * the lane's calls. Functions, tracks and details are not set.
  */
 enum sonde_status zts_strands_events(struct zts_strands *strands, uint32_t lane,
 				     struct sonde_event *events, uint32_t *records,

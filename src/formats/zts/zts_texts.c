@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The text index of a store: its files, the text of an id, and what a writer adds. Searching is in
- * zts_texts_find.c, what texts mean in zts_typed.c.
+ * zts_texts_find.c, what texts mean in zts_texts_typed.c.
  */
 #include <stdlib.h>
 

@@ -12,12 +12,14 @@
 #include "base/file.h"
 #include "base/vec.h"
 #include "formats/zts/zts_layout.h"
+#include "formats/zts/zts_set.h"
 
 struct zts_texts;
 
 /*
- * Opens the files "<prefix>-*.wal" and "<prefix>-*.fmi" ("text", "meta") of a folder. Where files overlap in
- * ids an FMI wins. Damage is reported to `diagnostics` (may be NULL) and leaves ids without a text.
+ * Opens the files "<prefix>-*.wal" and "<prefix>-*.fmi" ("text", "meta") of a folder. Where files
+ * overlap in ids an FMI wins. Damage is reported to `diagnostics` (may be NULL) and leaves ids
+ * without a text.
  */
 enum sonde_status zts_texts_open(const char *folder, const char *prefix,
 				 struct sonde_diagnostics *diagnostics, struct zts_texts **texts,
@@ -33,7 +35,10 @@ enum sonde_status zts_texts_refresh(struct zts_texts *texts, struct sonde_error 
 /* One more than the highest id. */
 uint32_t zts_texts_end(const struct zts_texts *texts);
 
-/* The bytes of a text, unescaped, markers included; borrowed until the texts are freed. SONDE_END: no such id. */
+/*
+ * The bytes of a text, unescaped, markers included; borrowed until the texts are freed. SONDE_END:
+ * no such id.
+ */
 enum sonde_status zts_texts_get(struct zts_texts *texts, uint32_t id, const char **text,
 				size_t *size, struct sonde_error *err);
 
@@ -41,8 +46,8 @@ enum sonde_status zts_texts_get(struct zts_texts *texts, uint32_t id, const char
 #define ZTS_TEXT_FIELDS 4
 struct zts_typed_text {
 	enum zts_text_kind kind;
-	const char *
-		text; /* without markers: STRING, KEYWORD .. SIGNATURE; the literal of KEY_LITERAL */
+	/* without markers: STRING, KEYWORD .. SIGNATURE; the literal of KEY_LITERAL */
+	const char *text;
 	size_t size;
 	uint32_t fields[ZTS_TEXT_FIELDS]; /* ids; of FRAME the line as the last */
 	const char *list; /* STACK: the bytes between the outer markers, ids with 0d between */
@@ -50,8 +55,8 @@ struct zts_typed_text {
 };
 
 /*
- * SONDE_CORRUPT where a marker begins it and the rest does not fit; `typed` is all of it as a STRING
- * then, which it may well be (a line that begins with a tab).
+ * SONDE_CORRUPT where a marker begins it and the rest does not fit; `typed` is all of it as a
+ * STRING then, which it may well be (a line that begins with a tab).
  */
 enum sonde_status zts_text_parse(const char *text, size_t size, struct zts_typed_text *typed,
 				 struct sonde_error *err);
@@ -61,41 +66,33 @@ enum sonde_status zts_texts_typed(struct zts_texts *texts, uint32_t id,
 bool zts_text_next_frame(struct zts_typed_text *stack, uint32_t *frame);
 
 /*
- * Names for people, appended: a string or name as it is; a method as "void com.example.Main.run(int)"
- * where its signature is one of Java, else "class.method"; a frame as "class.method(file:line)"; a lost
- * id as "#17". Always UTF-8: other bytes become U+FFFD.
+ * Names for people, appended: a string or name as it is; a method as "void
+ * com.example.Main.run(int)" where its signature is one of Java, else "class.method"; a frame as
+ * "class.method(file:line)"; a lost id as "#17". Always UTF-8: other bytes become U+FFFD.
  */
 void zts_texts_put_name(struct zts_texts *texts, uint32_t id, struct sonde_buffer *out);
 
-/* Sets of ids (or of slots): a bitmap. Zeroed is empty. */
-struct zts_set {
-	uint64_t *words;
-	size_t size; /* how many numbers it has room for */
-};
-bool zts_set_init(struct zts_set *set, size_t size); /* false: no memory */
-void zts_set_release(struct zts_set *set);
-static inline void zts_set_add(struct zts_set *set, size_t number)
-{
-	if (number < set->size)
-		set->words[number / 64] |= 1ull << (number % 64);
-}
-static inline bool zts_set_has(const struct zts_set *set, size_t number)
-{
-	return number < set->size && (set->words[number / 64] >> (number % 64) & 1);
-}
-size_t zts_set_count(const struct zts_set *set);
-/* The lowest member not below `from`; SIZE_MAX where there is none. */
-size_t zts_set_next(const struct zts_set *set, size_t from);
+/*
+ * The bytes of a plain text, borrowed from the index or from `space` (until it is used again); what
+ * is composed, lost or damaged as zts_texts_put_name() has it. Id 0 is the empty text.
+ */
+void zts_texts_plain(struct zts_texts *texts, uint32_t id, struct sonde_buffer *space,
+		     const char **text, size_t *size);
 
 enum zts_match { ZTS_MATCH_EXACT, ZTS_MATCH_PREFIX, ZTS_MATCH_SUBSTRING };
 
-/* Adds the ids of texts of these kinds (bits 1 << kind; 0: strings and names, not composed ones) that match. */
+/*
+ * Adds the ids of texts of these kinds (bits 1 << kind; 0: strings and names, not composed ones)
+ * that match.
+ */
 enum sonde_status zts_texts_find(struct zts_texts *texts, unsigned int kinds, enum zts_match match,
 				 const char *text, size_t size, struct zts_set *ids,
 				 struct sonde_error *err);
 
-/* Adds composed texts that (over any number of steps) hold one of the ids: methods of a class,
- * exceptions of a message, stacks of a frame, pairs of a value. `kinds` limits which are followed. */
+/*
+ * Adds composed texts that (over any number of steps) hold one of the ids: methods of a class,
+ * exceptions of a message, stacks of a frame, pairs of a value. `kinds` limits which are followed.
+ */
 enum sonde_status zts_texts_close(struct zts_texts *texts, unsigned int kinds, struct zts_set *ids,
 				  struct sonde_error *err);
 
@@ -106,8 +103,8 @@ enum sonde_status zts_texts_pairs(struct zts_texts *texts, uint32_t key,
 				  void *context, struct sonde_error *err);
 
 /*
- * For a metadata index: adds the slots of all postings whose id is in `ids`; deep or shallow ones. Few
- * ids are searched for, many are met in one pass.
+ * For a metadata index: adds the slots of all postings whose id is in `ids`; deep or shallow ones.
+ * Few ids are searched for, many are met in one pass.
  */
 enum sonde_status zts_texts_postings(struct zts_texts *meta, const struct zts_set *ids, bool deep,
 				     struct zts_set *slots, struct sonde_error *err);

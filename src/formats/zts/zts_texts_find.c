@@ -128,7 +128,8 @@ static enum sonde_status match_all(struct zts_texts *texts, const struct texts_s
 /* Hits in an FMI: what they are in is clear from the first byte, or is looked at afterwards. */
 struct fmi_hits {
 	const struct query *query;
-	bool is_certain; /* the pattern has nothing that markers and escapes have, and all its marks */
+	/* the pattern has nothing that markers and escapes have, and all its marks */
+	bool is_certain;
 	bool no_digits; /* it has a byte that is not in composed texts */
 	struct zts_set unsure;
 	size_t unsure_count;

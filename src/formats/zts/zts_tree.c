@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Call trees out of the bytes of chunks. The items that nearly all bytes consist of are taken here, in
- * one loop without calls; zts_tree_items.c does the others. Also the attributes of a record.
+ * Call trees out of the bytes of chunks. The items that nearly all bytes consist of are taken here,
+ * in one loop without calls; zts_tree_items.c does the others. Also the attributes of a record.
  */
-#include "formats/zts/zts_tree_decoder.h"
+#include "formats/zts/zts_tree_private.h"
 
 /* Bytes as existing programs write them; the numbers are those of zts_layout.h. */
 #define RECORD_BYTE (0xc0 | ZTS_TAG_RECORD)
@@ -37,7 +37,7 @@ static inline const uint8_t *take_number(const uint8_t *p, uint64_t *value)
 	if (head > LAST_UINT)
 		return NULL;
 	width = head < 0x18 ? 0 : 1u << (head - 0x18);
-	word = __builtin_bswap64(sonde_load_u64le(p + 1));
+	word = sonde_load_u64be(p + 1);
 	*value = width ? word >> (64 - 8 * width) : head;
 	return p + 1 + width;
 }

@@ -36,7 +36,9 @@ struct zts_trace_start {
 	bool has_type, has_span;
 };
 
-/* Type, span and parent of a record: those that begin a trace have the same in their trace start. */
+/*
+ * Type, span and parent of a record: those that begin a trace have the same in their trace start.
+ */
 struct zts_identity {
 	uint32_t record;
 	uint32_t type;
@@ -78,18 +80,18 @@ void zts_tree_release(struct zts_tree *tree);
 
 /*
  * Decodes from the start; memory is reused. Many trees in a row are fine. On SONDE_CORRUPT and
- * SONDE_TRUNCATED (offset in err is that in `bytes`) what was decoded before the fault stays in the tree,
- * open records get their end from their last child. Bytes that end with open records are no fault.
- * What belongs to a record that did not begin here (the bytes continue another chunk's) is SONDE_CORRUPT
- * at its offset too, but only after all the rest was decoded: it is passed over.
+ * SONDE_TRUNCATED (offset in err is that in `bytes`) what was decoded before the fault stays in the
+ * tree, open records get their end from their last child. Bytes that end with open records are no
+ * fault. What belongs to a record that did not begin here (the bytes continue another chunk's) is
+ * SONDE_CORRUPT at its offset too, but only after all the rest was decoded: it is passed over.
  */
 enum sonde_status zts_tree_decode(struct zts_tree *tree, const uint8_t *bytes, size_t size,
 				  struct sonde_error *err);
 
 /*
- * The key and value pairs of a record's attributes, over all its maps. Zero it, set tree and record.
- * key is a text id (key_text NULL), or a text in the map itself (key_text, key 0). Pairs with keys of
- * other types are passed over.
+ * The key and value pairs of a record's attributes, over all its maps. Zero it, set tree and
+ * record. key is a text id (key_text NULL), or a text in the map itself (key_text, key 0). Pairs
+ * with keys of other types are passed over.
  */
 struct zts_attribute_cursor {
 	const struct zts_tree *tree;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Items of call trees in any form that CBOR allows, and the rarer ones: those of agents and those in
- * the document's spelling. Slower than zts_tree.c, which takes the usual ones.
+ * Items of call trees in any form that CBOR allows, and the rarer ones: those of agents and those
+ * in the document's spelling. Slower than zts_tree.c, which takes the usual ones.
  */
 #include <inttypes.h>
 
-#include "formats/zts/zts_tree_decoder.h"
+#include "formats/zts/zts_tree_private.h"
 
 #define WORD_SIZE 8
 #define TICKS_BITS 40
@@ -320,8 +320,8 @@ static enum sonde_status decode_upward(struct zts_decoder *decoder, struct sonde
 }
 
 /*
- * [clock ms, span or type, parent]. Agents that know spans say three, or two with a span of 64 random
- * bits; older ones say two with the type.
+ * [clock ms, span or type, parent]. Agents that know spans say three, or two with a span of 64
+ * random bits; older ones say two with the type.
  */
 static enum sonde_status decode_begin(struct zts_decoder *decoder, struct sonde_bytes *bytes)
 {
@@ -381,9 +381,7 @@ static enum sonde_status decode_inline_exception(struct zts_decoder *decoder,
 
 static uint64_t load_word(const uint8_t *p, bool big)
 {
-	uint64_t word = sonde_load_u64le(p);
-
-	return big ? __builtin_bswap64(word) : word;
+	return big ? sonde_load_u64be(p) : sonde_load_u64le(p);
 }
 
 /* Prolog (one word) and epilog (one or two) are strings of bytes. */

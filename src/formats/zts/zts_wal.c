@@ -21,6 +21,14 @@ size_t zts_id_put(uint32_t id, uint8_t digits[ZTS_ID_DIGITS])
 	return count;
 }
 
+void zts_id_append(uint32_t id, struct sonde_buffer *out)
+{
+	uint8_t digits[ZTS_ID_DIGITS];
+	size_t count = zts_id_put(id, digits);
+
+	sonde_buffer_put(out, digits, count);
+}
+
 bool zts_id_parse(const uint8_t *digits, size_t count, uint32_t *id)
 {
 	uint64_t value = 0;

@@ -14,6 +14,8 @@
 /* Ids in base 64, most significant digit first; at least one digit. */
 #define ZTS_ID_DIGITS 6
 size_t zts_id_put(uint32_t id, uint8_t digits[ZTS_ID_DIGITS]); /* how many digits */
+/* The same, appended. */
+void zts_id_append(uint32_t id, struct sonde_buffer *out);
 /* False where it is no id, or one beyond 32 bits. */
 bool zts_id_parse(const uint8_t *digits, size_t count, uint32_t *id);
 

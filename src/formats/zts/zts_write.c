@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a store: the sink of the format. The base folder appears under its name when all is in it; a new part
- * begins between traces when one has grown large.
+ * Writes a store: the sink of the format. The base folder appears under its name when all is in it;
+ * a new part begins between traces when one has grown large.
  */
 #include <stdio.h>
 #include <stdlib.h>

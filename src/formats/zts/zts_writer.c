@@ -18,7 +18,7 @@
 #include "base/file.h"
 #include "formats/zts/zts_chunks.h"
 #include "formats/zts/zts_wal.h"
-#include "formats/zts/zts_writer_parts.h"
+#include "formats/zts/zts_writer_private.h"
 
 #define SLOT_SIZE ((size_t)ZTS_QMETA_SLOT_WORDS * 8)
 #define CHUNK_SIZE ((size_t)16 << 20)

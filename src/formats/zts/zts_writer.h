@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes one part: traces.dat, the WAL files of texts and metadata, qmeta.idx, store.props. Traces are
- * built record by record and appended whole. Which part, when the next one begins, locks and
+ * Writes one part: traces.dat, the WAL files of texts and metadata, qmeta.idx, store.props. Traces
+ * are built record by record and appended whole. Which part, when the next one begins, locks and
  * retention are the store's (src/store).
  */
 #ifndef SONDE_FORMATS_ZTS_WRITER_H
@@ -24,9 +24,10 @@ struct zts_writer_options {
 enum sonde_status zts_writer_create(const char *folder, const struct zts_writer_options *options,
 				    struct zts_writer **writer, struct sonde_error *err);
 /*
- * Goes on with a part of generation 1 that is not archived. What a killed writer left half done is mended
- * first: a cut chunk and a cut entry go, slots and postings that are missing are made from traces.dat;
- * whatever was synced stays. SONDE_UNSUPPORTED for a part that cannot be written on (begin a new one).
+ * Goes on with a part of generation 1 that is not archived. What a killed writer left half done is
+ * mended first: a cut chunk and a cut entry go, slots and postings that are missing are made from
+ * traces.dat; whatever was synced stays. SONDE_UNSUPPORTED for a part that cannot be written on
+ * (begin a new one).
  */
 enum sonde_status zts_writer_open(const char *folder, struct zts_writer **writer,
 				  struct sonde_diagnostics *diagnostics, struct sonde_error *err);
@@ -37,8 +38,10 @@ enum sonde_status zts_writer_close(struct zts_writer *writer, struct sonde_error
 /* Frees without syncing: after a failure. */
 void zts_writer_free(struct zts_writer *writer);
 
-/* Typed texts: the id of a text, interned. 0 for "" of kind STRING; 0 where memory failed or ids ran out (see
- * zts_writer_failed). NUL and every other byte are fine. */
+/*
+ * Typed texts: the id of a text, interned. 0 for "" of kind STRING; 0 where memory failed or ids
+ * ran out (see zts_writer_failed). NUL and every other byte are fine.
+ */
 uint32_t zts_writer_text(struct zts_writer *writer, enum zts_text_kind kind, const char *text,
 			 size_t size);
 uint32_t zts_writer_method(struct zts_writer *writer, uint32_t class_id, uint32_t name,
@@ -62,12 +65,14 @@ struct zts_trace_head {
 struct zts_record_head {
 	uint32_t method;
 	/*
-	 * Ticks (has_ticks) as agents count them, or ns since 1970. In one trace all are alike. With ns
-	 * the writer keeps what ticks cannot say in ZTS_NS_ATTRIBUTE.
+	 * Ticks (has_ticks) as agents count them, or ns since 1970. In one trace all are alike.
+	 * With ns the writer keeps what ticks cannot say in ZTS_NS_ATTRIBUTE.
 	 */
 	bool has_ticks;
 	uint64_t start;
-	/* A trace begins here: the first record always, others where they have a slot of their own. */
+	/*
+	 * A trace begins here: the first record always, others where they have a slot of their own.
+	 */
 	bool begins_trace;
 	uint64_t timestamp_ms; /* begins_trace with ticks; with ns it follows from start */
 	uint32_t type; /* text id; 0: none. Also where no trace begins, as span and parent */
@@ -75,7 +80,10 @@ struct zts_record_head {
 	uint64_t uuid[2];      /* of an inner trace; zeros: made from the outer one's */
 };
 
-/* An attribute's value. CBOR: one whole item, strings in it as C6 id; no floats, nothing indefinite. */
+/*
+ * An attribute's value. CBOR: one whole item, strings in it as C6 id; no floats, nothing
+ * indefinite.
+ */
 enum zts_value_kind {
 	ZTS_VALUE_NULL,
 	ZTS_VALUE_BOOL,
@@ -91,31 +99,39 @@ struct zts_value {
 	size_t size;
 };
 
-/* One trace: begin, records that nest, end. A record's attributes may come at any time while it is open. */
+/*
+ * One trace: begin, records that nest, end. A record's attributes may come at any time while it is
+ * open.
+ */
 void zts_writer_begin_trace(struct zts_writer *writer, const struct zts_trace_head *head);
 void zts_writer_begin_record(struct zts_writer *writer, const struct zts_record_head *head);
 void zts_writer_attribute(struct zts_writer *writer, uint32_t key, const struct zts_value *value);
-/* `exception`: text id or 0. calls 0: as many as there are records in its tree. flags: ZTS_RECORD_ERROR and the like. */
+/*
+ * `exception`: text id or 0. calls 0: as many as there are records in its tree. flags:
+ * ZTS_RECORD_ERROR and the like.
+ */
 void zts_writer_end_record(struct zts_writer *writer, uint64_t stop, uint64_t calls,
 			   uint32_t exception, uint32_t flags);
 /*
- * Appends the chunk, its texts, postings and slots to memory; written out when enough has come together (the
- * slots with the next flush or sync). SONDE_LIMIT, with nothing of the trace kept, where the part is full or an
- * app, env, host or type has a text id beyond 65535: begin a new part and give the trace to that one.
+ * Appends the chunk, its texts, postings and slots to memory; written out when enough has come
+ * together (the slots with the next sync). SONDE_LIMIT, with nothing of the trace kept, where
+ * the part is full or an app, env, host or type has a text id beyond 65535: begin a new part
+ * and give the trace to that one.
  */
 enum sonde_status zts_writer_end_trace(struct zts_writer *writer, struct sonde_error *err);
 /* Forgets the trace that was begun; texts interned for it stay. */
 void zts_writer_abandon_trace(struct zts_writer *writer);
 
-/* Writes out everything that is in memory, in the order that readers rely on: texts, data, postings, slots, header. */
-enum sonde_status zts_writer_flush(struct zts_writer *writer, struct sonde_error *err);
-/* Flush, and wait until it is on the disk: what is acknowledged. */
+/*
+ * Writes out everything that is in memory, in the order that readers rely on (texts, data,
+ * postings, slots, header), and waits until it is on the disk: what is acknowledged.
+ */
 enum sonde_status zts_writer_sync(struct zts_writer *writer, struct sonde_error *err);
 
 /*
- * The same in two steps, so that others may go on with the writer while the disk is waited for: `begin` with the
- * writer, `finish` without. One at a time, and no flush between. The writer must outlive it; after a failure it
- * is of no more use. `finish` frees in any case.
+ * The same in two steps, so that others may go on with the writer while the disk is waited for:
+ * `begin` with the writer, `finish` without. One at a time, and no other sync between. The
+ * writer must outlive it; after a failure it is of no more use. `finish` frees in any case.
  */
 struct zts_writer_sync;
 enum sonde_status zts_writer_sync_begin(struct zts_writer *writer, struct zts_writer_sync **sync,
@@ -123,8 +139,9 @@ enum sonde_status zts_writer_sync_begin(struct zts_writer *writer, struct zts_wr
 enum sonde_status zts_writer_sync_finish(struct zts_writer_sync *sync, struct sonde_error *err);
 
 /*
- * Names (app, env, host, type) that slots of a part have: a new part gets them before other texts, so that their
- * ids stay low. `take` is NULL where memory fails, which only costs a part that is finished early.
+ * Names (app, env, host, type) that slots of a part have: a new part gets them before other texts,
+ * so that their ids stay low. `take` is NULL where memory fails, which only costs a part that is
+ * finished early.
  */
 struct zts_writer_names;
 struct zts_writer_names *zts_writer_take_names(const struct zts_writer *writer);
@@ -146,8 +163,9 @@ struct zts_writer_size {
 struct zts_writer_size zts_writer_size(const struct zts_writer *writer);
 
 /*
- * Packs the WALs of a finished part into FMI files and marks it archived. Written beside and renamed; readers
- * see the one or the other. Interrupted at any moment it leaves a whole store. Already packed: SONDE_END.
+ * Packs the WALs of a finished part into FMI files and marks it archived. Written beside and
+ * renamed; readers see the one or the other. Interrupted at any moment it leaves a whole store.
+ * Already packed: SONDE_END.
  */
 enum sonde_status zts_archive(const char *folder, struct sonde_error *err);
 

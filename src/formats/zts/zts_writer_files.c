@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "formats/zts/zts_writer_parts.h"
+#include "formats/zts/zts_writer_private.h"
 
 enum sonde_status zts_file_write_at(int fd, const char *name, const void *data, size_t size,
 				    uint64_t offset, struct sonde_error *err)

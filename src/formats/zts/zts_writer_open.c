@@ -16,7 +16,7 @@
 #include "formats/zts/zts_chunks.h"
 #include "formats/zts/zts_findings.h"
 #include "formats/zts/zts_wal.h"
-#include "formats/zts/zts_writer_parts.h"
+#include "formats/zts/zts_writer_private.h"
 
 #define SLOT_SIZE 96
 

@@ -4,54 +4,20 @@
  * have their items. What the metadata needs of them is told to zts_index on the way.
  */
 #include "base/cbor.h"
-#include "formats/zts/zts_writer_parts.h"
+#include "base/hash.h"
+#include "formats/zts/zts_writer_private.h"
 
 #include <sonde/definitions.h>
 
 #define NS_PER_MS 1000000u
 #define NS_PER_S 1000000000u
-#define CBOR_HEAD_SIZE 9	  /* at most */
-#define LARGEST_SHORT 0x7fffffffu /* numbers from here on take 8 bytes in existing stores */
-
-/* A head at `p`, for which there is room; returns where the next byte goes. */
-static inline uint8_t *put_head(uint8_t *p, unsigned int type, uint64_t value)
-{
-	uint8_t major = (uint8_t)(type << 5);
-
-	if (value < 24) {
-		*p++ = (uint8_t)(major | value);
-		return p;
-	}
-	if (value < 0x100) {
-		*p++ = major | 24;
-		*p++ = (uint8_t)value;
-		return p;
-	}
-	if (value < 0x10000) {
-		*p++ = major | 25;
-		*p++ = (uint8_t)(value >> 8);
-		*p++ = (uint8_t)value;
-		return p;
-	}
-	if (value < LARGEST_SHORT) {
-		uint32_t big = htobe32((uint32_t)value);
-
-		*p++ = major | 26;
-		memcpy(p, &big, sizeof(big));
-		return p + sizeof(big);
-	}
-	*p++ = major | 27;
-	value = htobe64(value);
-	memcpy(p, &value, sizeof(value));
-	return p + sizeof(value);
-}
 
 static inline uint8_t *put_info(uint8_t *p, uint8_t key, uint64_t value)
 {
 	*p++ = 0xc0 | ZTS_TAG_INFO;
 	*p++ = 0xa1;
 	*p++ = key;
-	return put_head(p, SONDE_CBOR_UINT, value);
+	return sonde_cbor_head_at(p, SONDE_CBOR_UINT, value);
 }
 
 /* Cleans up the first fault of a caller: the trace will not be kept. */
@@ -65,13 +31,13 @@ static void refuse(struct zts_writer *writer, const char *fault)
 static void put_pairs(struct zts_writer *writer)
 {
 	struct sonde_buffer *content = &writer->content;
-	uint8_t *start = (uint8_t *)sonde_buffer_reserve(content, 1 + CBOR_HEAD_SIZE);
+	uint8_t *start = (uint8_t *)sonde_buffer_reserve(content, 1 + SONDE_CBOR_HEAD_SIZE);
 	uint8_t *p = start;
 
 	if (!start)
 		return;
 	*p++ = 0xc0 | ZTS_TAG_ATTRIBUTES;
-	p = put_head(p, SONDE_CBOR_MAP, writer->pair_count);
+	p = sonde_cbor_head_at(p, SONDE_CBOR_MAP, writer->pair_count);
 	content->size += (size_t)(p - start);
 	sonde_buffer_put(content, writer->pairs.data, writer->pairs.size);
 	content->failed |= writer->pairs.failed;
@@ -241,7 +207,7 @@ static struct zts_open_trace *open_trace(struct zts_writer *writer,
 		uint64_t number = (uint64_t)(writer->slot_count + writer->trace_slots.count + 1)
 				  << 24;
 
-		number = (number + writer->open_traces.count) * 0x9e3779b97f4a7c15u;
+		number = (number + writer->open_traces.count) * SONDE_HASH_FACTOR_1;
 		trace->uuid[0] = writer->head.uuid[0] ^ number;
 		trace->uuid[1] = writer->head.uuid[1] ^ (number << 32 | number >> 32);
 	}
@@ -271,8 +237,8 @@ static bool may_begin(struct zts_writer *writer, const struct zts_record_head *h
 static void put_record_head(struct zts_writer *writer, const struct zts_record_head *head,
 			    uint64_t tick, const struct zts_open_trace *trace)
 {
-	uint8_t *start =
-		(uint8_t *)sonde_buffer_reserve(&writer->content, 2 + 6 * (3 + CBOR_HEAD_SIZE));
+	uint8_t *start = (uint8_t *)sonde_buffer_reserve(&writer->content,
+							 2 + 6 * (3 + SONDE_CBOR_HEAD_SIZE));
 	uint8_t *p = start;
 
 	if (!start)
@@ -338,21 +304,22 @@ void zts_writer_begin_record(struct zts_writer *writer, const struct zts_record_
 static uint8_t *put_int(uint8_t *p, int64_t number)
 {
 	if (number >= 0)
-		return put_head(p, SONDE_CBOR_UINT, (uint64_t)number);
-	return put_head(p, SONDE_CBOR_NEGATIVE, (uint64_t)(-(number + 1)));
+		return sonde_cbor_head_at(p, SONDE_CBOR_UINT, (uint64_t)number);
+	return sonde_cbor_head_at(p, SONDE_CBOR_NEGATIVE, (uint64_t)(-(number + 1)));
 }
 
 /* One more attribute for the map; nothing about it is indexed here. */
 static void put_pair(struct zts_writer *writer, uint32_t key, const struct zts_value *value)
 {
-	uint8_t *start = (uint8_t *)sonde_buffer_reserve(&writer->pairs, 2 * (1 + CBOR_HEAD_SIZE));
+	uint8_t *start =
+		(uint8_t *)sonde_buffer_reserve(&writer->pairs, 2 * (1 + SONDE_CBOR_HEAD_SIZE));
 	uint8_t *p = start;
 
 	writer->pair_count++;
 	if (!start)
 		return;
 	*p++ = 0xc0 | ZTS_TAG_STRING;
-	p = put_head(p, SONDE_CBOR_UINT, key);
+	p = sonde_cbor_head_at(p, SONDE_CBOR_UINT, key);
 	switch (value->kind) {
 	case ZTS_VALUE_NULL:
 		*p++ = 0xf6;
@@ -365,7 +332,7 @@ static void put_pair(struct zts_writer *writer, uint32_t key, const struct zts_v
 		break;
 	case ZTS_VALUE_STRING:
 		*p++ = 0xc0 | ZTS_TAG_STRING;
-		p = put_head(p, SONDE_CBOR_UINT, value->string);
+		p = sonde_cbor_head_at(p, SONDE_CBOR_UINT, value->string);
 		break;
 	case ZTS_VALUE_CBOR:
 		break;
@@ -430,8 +397,8 @@ static void put_residues(struct zts_writer *writer, uint64_t start_residue, uint
 static void put_record_end(struct zts_writer *writer, uint64_t tick, uint64_t calls,
 			   uint32_t exception, uint32_t flags)
 {
-	uint8_t *start =
-		(uint8_t *)sonde_buffer_reserve(&writer->content, 3 + 4 * (3 + CBOR_HEAD_SIZE));
+	uint8_t *start = (uint8_t *)sonde_buffer_reserve(&writer->content,
+							 3 + 4 * (3 + SONDE_CBOR_HEAD_SIZE));
 	uint8_t *p = start;
 
 	if (!start)
@@ -441,7 +408,7 @@ static void put_record_end(struct zts_writer *writer, uint64_t tick, uint64_t ca
 	if (exception) {
 		*p++ = 0xd8;
 		*p++ = ZTS_TAG_EXCEPTION_REF;
-		p = put_head(p, SONDE_CBOR_UINT, exception);
+		p = sonde_cbor_head_at(p, SONDE_CBOR_UINT, exception);
 	}
 	p = put_info(p, ZTS_INFO_STOP, tick);
 	p = put_info(p, ZTS_INFO_CALLS, calls);

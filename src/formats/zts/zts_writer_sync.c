@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "formats/zts/zts_writer_parts.h"
+#include "formats/zts/zts_writer_private.h"
 
 enum sonde_status zts_writer_write_out(struct zts_writer *writer, struct sonde_error *err)
 {
@@ -41,26 +41,6 @@ static enum sonde_status publish(int fd, const struct sonde_buffer *slots, uint6
 		return status;
 	zts_put_qmeta_header(header, (uint32_t)(offset + slots->size), first_tstart, last_tstop);
 	return zts_file_write_at(fd, ZTS_QMETA_NAME, header, sizeof(header), 0, err);
-}
-
-enum sonde_status zts_writer_flush(struct zts_writer *writer, struct sonde_error *err)
-{
-	struct zts_grown *slots = &writer->slots;
-	enum sonde_status status = zts_writer_write_out(writer, err);
-	struct sonde_error failure;
-
-	if (status < 0 || !slots->pending.size)
-		return status;
-	status = publish(slots->fd, &slots->pending, slots->size, writer->first_tstart,
-			 writer->last_tstop, &failure);
-	if (status < 0) {
-		zts_writer_fail(writer, &failure);
-		return zts_writer_failed(writer, err);
-	}
-	slots->size += slots->pending.size;
-	slots->is_dirty = true;
-	sonde_buffer_clear(&slots->pending);
-	return SONDE_OK;
 }
 
 #define SYNC_FILES 4

@@ -7,14 +7,13 @@
 #include <sys/random.h>
 
 #include "base/bytes.h"
+#include "base/hash.h"
 #include "base/now.h"
 #include "formats/zts/zts_texts.h"
 #include "formats/zts/zts_wal.h"
-#include "formats/zts/zts_writer_parts.h"
+#include "formats/zts/zts_writer_private.h"
 
 #define FIRST_SLOTS 1024
-#define HASH_FACTOR_1 0x9e3779b97f4a7c15u
-#define HASH_FACTOR_2 0xd6e8feb86659fd93u
 
 /* What the last field of a KEY_LITERAL is in the table of composed texts. */
 enum { LITERAL_NUMBER = 1, LITERAL_BOOL = 2 };
@@ -43,13 +42,6 @@ size_t zts_interner_memory(const struct zts_interner *interner)
 	       interner->composed_count * sizeof(*interner->composed);
 }
 
-static uint64_t fold(uint64_t a, uint64_t b)
-{
-	unsigned __int128 product = (unsigned __int128)a * b;
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
 static uint64_t load_tail(const uint8_t *p, size_t size)
 {
 	if (size >= 4)
@@ -62,17 +54,19 @@ static uint64_t load_tail(const uint8_t *p, size_t size)
 static uint64_t hash_text(uint64_t seed, uint32_t kind, const void *text, size_t size)
 {
 	const uint8_t *p = text;
-	uint64_t hash = seed ^ (size * HASH_FACTOR_1 + kind);
+	uint64_t hash = seed ^ (size * SONDE_HASH_FACTOR_1 + kind);
 	size_t left = size;
 
 	for (; left > 16; left -= 16, p += 16)
-		hash = fold(sonde_load_u64le(p) ^ HASH_FACTOR_1, sonde_load_u64le(p + 8) ^ hash);
+		hash = sonde_hash_fold(sonde_load_u64le(p) ^ SONDE_HASH_FACTOR_1,
+				       sonde_load_u64le(p + 8) ^ hash);
 	if (left >= 8)
-		hash = fold(sonde_load_u64le(p) ^ HASH_FACTOR_1,
-			    sonde_load_u64le(p + left - 8) ^ hash);
+		hash = sonde_hash_fold(sonde_load_u64le(p) ^ SONDE_HASH_FACTOR_1,
+				       sonde_load_u64le(p + left - 8) ^ hash);
 	else
-		hash = fold(load_tail(p, left) ^ HASH_FACTOR_1, hash ^ HASH_FACTOR_2);
-	return fold(hash, HASH_FACTOR_2);
+		hash = sonde_hash_fold(load_tail(p, left) ^ SONDE_HASH_FACTOR_1,
+				       hash ^ SONDE_HASH_FACTOR_2);
+	return sonde_hash_fold(hash, SONDE_HASH_FACTOR_2);
 }
 
 static uint64_t hash_fields(uint64_t seed, uint32_t kind, const uint32_t fields[4])
@@ -80,7 +74,8 @@ static uint64_t hash_fields(uint64_t seed, uint32_t kind, const uint32_t fields[
 	uint64_t low = (uint64_t)fields[0] << 32 | fields[1];
 	uint64_t high = (uint64_t)fields[2] << 32 | fields[3];
 
-	return fold(fold(low ^ seed, HASH_FACTOR_1) ^ high ^ kind, HASH_FACTOR_2);
+	return sonde_hash_fold(sonde_hash_fold(low ^ seed, SONDE_HASH_FACTOR_1) ^ high ^ kind,
+			       SONDE_HASH_FACTOR_2);
 }
 
 /* Makes room in the table of texts for one more. */
@@ -369,12 +364,11 @@ uint32_t zts_writer_pair(struct zts_writer *writer, uint32_t key, uint32_t value
 uint32_t zts_writer_stack(struct zts_writer *writer, const uint32_t *frames, size_t count)
 {
 	struct sonde_buffer text = { 0 };
-	uint8_t digits[ZTS_ID_DIGITS];
 	uint32_t id = 0;
 
 	sonde_buffer_put_char(&text, ZTS_TEXT_STACK);
 	for (size_t i = 0; i < count; i++) {
-		sonde_buffer_put(&text, digits, zts_id_put(frames[i], digits));
+		zts_id_append(frames[i], &text);
 		sonde_buffer_put_char(&text, ZTS_TEXT_STACK);
 	}
 	if (text.failed)

@@ -345,3 +345,21 @@ void zts_texts_put_name(struct zts_texts *texts, uint32_t id, struct sonde_buffe
 		break;
 	}
 }
+
+void zts_texts_plain(struct zts_texts *texts, uint32_t id, struct sonde_buffer *space,
+		     const char **text, size_t *size)
+{
+	*text = "";
+	*size = 0;
+	if (!id)
+		return;
+	/* Without a marker in front it is what it is. */
+	if (zts_texts_get(texts, id, text, size, NULL) == SONDE_OK &&
+	    (!*size || (unsigned char)**text < ZTS_TEXT_KEYWORD ||
+	     (unsigned char)**text > ZTS_TEXT_AGENT))
+		return;
+	sonde_buffer_clear(space);
+	zts_texts_put_name(texts, id, space);
+	*text = space->size ? space->data : "";
+	*size = space->size;
+}

@@ -3,8 +3,8 @@
  * What the writer of a part is made of: interned texts, files that grow, and the trace being built.
  * For the zts_writer_*.c files only; everybody else sees zts_writer.h.
  */
-#ifndef SONDE_FORMATS_ZTS_WRITER_PARTS_H
-#define SONDE_FORMATS_ZTS_WRITER_PARTS_H
+#ifndef SONDE_FORMATS_ZTS_WRITER_PRIVATE_H
+#define SONDE_FORMATS_ZTS_WRITER_PRIVATE_H
 
 #include "base/arena.h"
 #include "base/buffer.h"

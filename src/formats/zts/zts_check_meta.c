@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The metadata of a part against what its data says: slots and postings are made anew (which reports damaged
- * chunks on the way) and compared with those in the files.
+ * The metadata of a part against what its data says: slots and postings are made anew (which
+ * reports damaged chunks on the way) and compared with those in the files.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -52,8 +52,8 @@ static enum sonde_status order_expected(struct meta_check *check, struct sonde_e
 }
 
 /*
- * The position of the slot that is expected at a place. A chunk of a chunked trace and a trace inside it may
- * begin at the same place: their flags tell them apart.
+ * The position of the slot that is expected at a place. A chunk of a chunked trace and a trace
+ * inside it may begin at the same place: their flags tell them apart.
  */
 static size_t find_expected(const struct meta_check *check, const struct zts_slot *slot)
 {

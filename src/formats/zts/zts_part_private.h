@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between zts_part.c, zts_links.c and zts_base.c: what outsiders of a part do not need. */
-#ifndef SONDE_FORMATS_ZTS_PART_H
-#define SONDE_FORMATS_ZTS_PART_H
+/* Between zts_part.c, zts_part_links.c and zts_base.c: what outsiders of a part do not need. */
+#ifndef SONDE_FORMATS_ZTS_PART_PRIVATE_H
+#define SONDE_FORMATS_ZTS_PART_PRIVATE_H
 
 #include "formats/zts/zts_store.h"
 
@@ -22,14 +22,14 @@ bool zts_is_base_file(const char *name);
 bool zts_is_empty_store(const struct sonde_folder *folder);
 
 /*
- * Takes what a writer added. SONDE_END where that is not enough (files came or went, a rebuilt part has
- * new data, damage): the part is to be opened anew.
+ * Takes what a writer added. SONDE_END where that is not enough (files came or went, a rebuilt part
+ * has new data, damage): the part is to be opened anew.
  */
 enum sonde_status zts_part_refresh(struct zts_part *part, struct sonde_error *err);
 
 /*
- * Gives rebuilt slots the UUIDs that the lines of the old metadata index have. False where it does not know
- * exactly these slots; nothing is changed then.
+ * Gives rebuilt slots the UUIDs that the lines of the old metadata index have. False where it does
+ * not know exactly these slots; nothing is changed then.
  */
 bool zts_part_recall_uuids(struct zts_part *part, struct zts_texts *meta);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One trace of a part: its chunk or chunks read and decoded, its first record found, its times. */
-#include "formats/zts/zts_part.h"
+#include "formats/zts/zts_part_private.h"
 #include "formats/zts/zts_rebuild.h"
 
 #define MS_NS 1000000u
@@ -97,7 +97,10 @@ static uint32_t record_at(const struct zts_tree *tree, size_t offset)
 	return SONDE_NONE;
 }
 
-/* Where the trace of a slot begins: a chunked trace with its first chunk, whichever slot is asked for. */
+/*
+ * Where the trace of a slot begins: a chunked trace with its first chunk, whichever slot is asked
+ * for.
+ */
 static uint32_t find_root(const struct zts_loaded *loaded, const struct zts_slot *slot)
 {
 	bool is_piece = (slot->flags & ZTS_RECORD_CHUNKED) &&

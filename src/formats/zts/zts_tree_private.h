@@ -3,8 +3,8 @@
  * What the two halves of the decoder of call trees share: zts_tree.c goes over the bytes as they
  * nearly always are, zts_tree_items.c takes any other item.
  */
-#ifndef SONDE_FORMATS_ZTS_TREE_DECODER_H
-#define SONDE_FORMATS_ZTS_TREE_DECODER_H
+#ifndef SONDE_FORMATS_ZTS_TREE_PRIVATE_H
+#define SONDE_FORMATS_ZTS_TREE_PRIVATE_H
 
 #include "formats/zts/zts_layout.h"
 #include "formats/zts/zts_tree.h"

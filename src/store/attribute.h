@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values of attributes, which are CBOR with texts as ids: their plain values one by one, and as JSON.
- * What sonde writes for types that the format lacks ({"double": ...}, {"bytes": ...}) is unwrapped.
+ * Values of attributes, which are CBOR with texts as ids: their plain values one by one, and as
+ * JSON. What sonde writes for types that the format lacks ({"double": ...}, {"bytes": ...}) is
+ * unwrapped.
  */
-#ifndef SONDE_STORE_VALUE_H
-#define SONDE_STORE_VALUE_H
+#ifndef SONDE_STORE_ATTRIBUTE_H
+#define SONDE_STORE_ATTRIBUTE_H
 
 #include "base/json.h"
 #include "formats/zts/zts_texts.h"
 #include "formats/zts/zts_tree.h"
-
-/* More levels than this are shown as null, and not looked into. */
-#define SONDE_VALUE_DEPTH 32
 
 enum sonde_scalar_kind {
 	SONDE_SCALAR_NULL,
@@ -33,9 +31,6 @@ struct sonde_scalar {
 void sonde_value_walk(struct zts_texts *texts, struct sonde_bytes value,
 		      bool (*found)(void *context, const struct sonde_scalar *scalar),
 		      void *context);
-
-/* Whether it is no array and no map (but one that is unwrapped). */
-bool sonde_value_is_plain(struct zts_texts *texts, struct sonde_bytes value);
 
 /* Appended: the value as JSON; a lost text is "#id". */
 void sonde_value_put_json(struct zts_texts *texts, struct sonde_bytes value,

@@ -1,43 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * UUIDs that a lost qmeta.idx had: the metadata index has them too, by slot number. They are taken only
- * where it knows exactly the slots that were made anew, for then slots have the numbers they had.
+ * UUIDs that a lost qmeta.idx had: the metadata index has them too, by slot number. They are taken
+ * only where it knows exactly the slots that were made anew, for then slots have the numbers they
+ * had.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/zts/zts_part.h"
+#include "base/uuid.h"
+#include "formats/zts/zts_part_private.h"
 #include "formats/zts/zts_wal.h"
 
-#define UUID_TEXT_SIZE 36
 /* A slot has three entries at most. */
 #define ENTRIES_A_SLOT 3
-
-static bool parse_uuid(const char *text, uint64_t uuid[2])
-{
-	unsigned int digits = 0;
-
-	uuid[0] = uuid[1] = 0;
-	for (size_t i = 0; i < UUID_TEXT_SIZE; i++) {
-		char c = text[i];
-		unsigned int digit;
-
-		if (i == 8 || i == 13 || i == 18 || i == 23) {
-			if (c != '-')
-				return false;
-			continue;
-		}
-		if (c >= '0' && c <= '9')
-			digit = (unsigned int)(c - '0');
-		else if (c >= 'a' && c <= 'f')
-			digit = (unsigned int)(c - 'a') + 10;
-		else
-			return false;
-		uuid[digits / 16] = uuid[digits / 16] << 4 | digit;
-		digits++;
-	}
-	return true;
-}
 
 /* `slot 0d uuid 0b`. */
 static bool parse_line(const char *line, size_t size, uint32_t *slot, uint64_t uuid[2])
@@ -45,9 +20,10 @@ static bool parse_line(const char *line, size_t size, uint32_t *slot, uint64_t u
 	const char *mark = size ? memchr(line, ZTS_META_SLOT_MARK, size) : NULL;
 	size_t digits = mark ? (size_t)(mark - line) : 0;
 
-	return digits && size == digits + 1 + UUID_TEXT_SIZE + 1 &&
+	return digits && size == digits + 1 + SONDE_UUID_LENGTH + 1 &&
 	       line[size - 1] == ZTS_META_UUID_END &&
-	       zts_id_parse((const uint8_t *)line, digits, slot) && parse_uuid(mark + 1, uuid);
+	       zts_id_parse((const uint8_t *)line, digits, slot) &&
+	       sonde_uuid_parse(mark + 1, SONDE_UUID_LENGTH, uuid);
 }
 
 struct recalled {

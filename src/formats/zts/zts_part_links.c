@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which slots belong together: a chunked trace has one for each chunk, all with its UUID, in the order
- * of their data; traces inside of it have slots of their own with the offset of one of these chunks.
+ * Which slots belong together: a chunked trace has one for each chunk, all with its UUID, in the
+ * order of their data; traces inside of it have slots of their own with the offset of one of these
+ * chunks.
  */
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "base/sort.h"
-#include "formats/zts/zts_part.h"
+#include "formats/zts/zts_part_private.h"
 
 /* Slots of the chunks of chunked traces, by data offset. */
 struct chunk_slots {
@@ -37,7 +39,7 @@ bool zts_part_is_trace(const struct zts_part *part, uint32_t slot)
 
 static uint64_t uuid_key(const struct zts_slot *slot)
 {
-	return (slot->uuid[0] ^ slot->uuid[1] * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
+	return sonde_hash_mix(slot->uuid[0] ^ slot->uuid[1] * SONDE_HASH_FACTOR_1);
 }
 
 static bool continues(const struct zts_slot *slot, const struct zts_slot *before)

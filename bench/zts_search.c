@@ -41,6 +41,32 @@ struct work {
 	uint64_t traces, records;  /* of the last run */
 };
 
+/* Every run puts names together anew, once each. */
+static void forget_names(struct work *work)
+{
+	for (size_t i = 0; i < work->base->parts.count; i++) {
+		sonde_names_release(&work->names[i]);
+		work->names[i] = (struct sonde_names){ .texts = work->base->parts.items[i]->texts };
+	}
+}
+
+static struct sonde_names *names_of(struct work *work, const struct zts_part *part)
+{
+	size_t i = 0;
+
+	while (i + 1 < work->base->parts.count && work->base->parts.items[i] != part)
+		i++;
+	return &work->names[i];
+}
+
+static void put_name(struct work *work, struct sonde_names *names, uint32_t id)
+{
+	size_t size;
+	const char *name = sonde_names_get(names, id, &size);
+
+	sonde_buffer_put(&work->out, name, size);
+}
+
 static void search(struct work *work, bool shows)
 {
 	struct sonde_search_result result;
@@ -55,9 +81,9 @@ static void search(struct work *work, bool shows)
 		sonde_buffer_put_u64(&work->out, hit->start_ns);
 		sonde_buffer_put_u64(&work->out, hit->duration_ns);
 		sonde_buffer_put_u64(&work->out, slot->records);
-		zts_texts_put_name(hit->part->texts, slot->description, &work->out);
-		sonde_slot_put_name(hit->part, slot->type, &work->out);
-		sonde_slot_put_name(hit->part, slot->app, &work->out);
+		put_name(work, names_of(work, hit->part), slot->description);
+		put_name(work, names_of(work, hit->part), slot->type);
+		put_name(work, names_of(work, hit->part), slot->app);
 	}
 	sonde_search_result_release(&result);
 }
@@ -69,15 +95,8 @@ static void run_search(struct work *work)
 
 static void run_list(struct work *work)
 {
+	forget_names(work);
 	search(work, true);
-}
-
-static void put_name(struct work *work, struct sonde_names *names, uint32_t id)
-{
-	size_t size;
-	const char *name = sonde_names_get(names, id, &size);
-
-	sonde_buffer_put(&work->out, name, size);
 }
 
 static void put_exception(struct work *work, struct sonde_names *names, uint32_t id)
@@ -127,6 +146,7 @@ static void run_get(struct work *work)
 {
 	uint64_t slots = 0, next = 0, step, begin = 0;
 
+	forget_names(work);
 	for (size_t i = 0; i < work->base->parts.count; i++)
 		slots += work->base->parts.items[i]->slots.list.count;
 	step = slots / work->wanted ? slots / work->wanted : 1;
@@ -134,7 +154,6 @@ static void run_get(struct work *work)
 	for (size_t i = 0; i < work->base->parts.count; i++) {
 		uint64_t end = begin + work->base->parts.items[i]->slots.list.count;
 
-		work->names[i].texts = work->base->parts.items[i]->texts;
 		for (; next < end && work->traces < work->wanted; next += step, work->traces++)
 			put_trace(work, i, (uint32_t)(next - begin));
 		begin = end;

@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/human.h"
 #include "cli/store_filter.h"
+#include "cli/store_tree.h"
 #include "cli/table.h"
 #include "cli/text.h"
 
@@ -74,10 +75,37 @@ struct shown {
 	const struct sonde_search_hit *hit;
 	const struct zts_slot *slot;
 	struct sonde_trace_totals totals;
+	struct cli_store_names names;
 	struct sonde_buffer name;
 	struct sonde_buffer type;
 	struct sonde_buffer app;
 };
+
+/* A name, put together once for all traces; nothing for 0. */
+static void put_known_name(struct shown *shown, uint32_t id, struct sonde_buffer *out)
+{
+	struct sonde_names *names = cli_store_names_of(&shown->names, shown->hit->part);
+	size_t size;
+	const char *name;
+
+	if (!id)
+		return;
+	if (!names) {
+		out->failed = true;
+		return;
+	}
+	name = sonde_names_get(names, id, &size);
+	sonde_buffer_put(out, name, size);
+}
+
+/* A name of the slot: our parts have texts, others numbers. */
+static void put_slot_name(struct shown *shown, uint32_t name, struct sonde_buffer *out)
+{
+	if (shown->hit->part->has_names)
+		put_known_name(shown, name, out);
+	else
+		sonde_slot_put_name(shown->hit->part, name, out);
+}
 
 static void shown_set(struct shown *shown, const struct sonde_search_hit *hit)
 {
@@ -89,10 +117,9 @@ static void shown_set(struct shown *shown, const struct sonde_search_hit *hit)
 	sonde_buffer_clear(&shown->name);
 	sonde_buffer_clear(&shown->type);
 	sonde_buffer_clear(&shown->app);
-	if (slot->description)
-		zts_texts_put_name(hit->part->texts, slot->description, &shown->name);
-	sonde_slot_put_name(hit->part, slot->type, &shown->type);
-	sonde_slot_put_name(hit->part, slot->app, &shown->app);
+	put_known_name(shown, slot->description, &shown->name);
+	put_slot_name(shown, slot->type, &shown->type);
+	put_slot_name(shown, slot->app, &shown->app);
 }
 
 static void shown_release(struct shown *shown)
@@ -100,6 +127,7 @@ static void shown_release(struct shown *shown)
 	sonde_buffer_release(&shown->name);
 	sonde_buffer_release(&shown->type);
 	sonde_buffer_release(&shown->app);
+	cli_store_names_release(&shown->names);
 }
 
 static void put_time(struct sonde_buffer *out, uint64_t ns)
@@ -163,15 +191,15 @@ static void put_member(struct sonde_json_writer *json, const char *key,
 		sonde_json_null(json);
 }
 
-static void put_name_member(struct sonde_json_writer *json, const char *key,
-			    const struct shown *shown, uint32_t name, struct sonde_buffer *space)
+static void put_name_member(struct sonde_json_writer *json, const char *key, struct shown *shown,
+			    uint32_t name, struct sonde_buffer *space)
 {
 	sonde_buffer_clear(space);
-	sonde_slot_put_name(shown->hit->part, name, space);
+	put_slot_name(shown, name, space);
 	put_member(json, key, space);
 }
 
-static void put_hit_json(struct sonde_json_writer *json, const struct shown *shown,
+static void put_hit_json(struct sonde_json_writer *json, struct shown *shown,
 			 struct sonde_buffer *space)
 {
 	sonde_json_object_begin_inline(json);

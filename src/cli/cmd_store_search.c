@@ -247,6 +247,12 @@ static void put_json(struct cli *cli, const struct sonde_search_result *result)
 	sonde_buffer_release(&space);
 }
 
+static void put_csv_number(struct sonde_buffer *out, uint64_t number)
+{
+	sonde_buffer_put_char(out, ',');
+	sonde_buffer_put_u64(out, number);
+}
+
 static void put_csv(struct cli *cli, const struct sonde_search_result *result)
 {
 	struct sonde_buffer *out = &cli->out;
@@ -260,13 +266,16 @@ static void put_csv(struct cli *cli, const struct sonde_search_result *result)
 		sonde_place_put(shown.hit->part, shown.hit->slot, out);
 		sonde_buffer_put_char(out, ',');
 		sonde_uuid_put(shown.slot->uuid, out);
-		sonde_buffer_put_format(out, ",%llu,%llu,", (unsigned long long)shown.hit->start_ns,
-					(unsigned long long)shown.hit->duration_ns);
+		put_csv_number(out, shown.hit->start_ns);
+		put_csv_number(out, shown.hit->duration_ns);
+		sonde_buffer_put_char(out, ',');
 		cli_put_csv(out, shown.type.data, shown.type.size);
 		sonde_buffer_put_char(out, ',');
 		cli_put_csv(out, shown.app.data, shown.app.size);
-		sonde_buffer_put_format(out, ",%u,%u,%u,", shown.totals.errors, shown.totals.calls,
-					shown.totals.records);
+		put_csv_number(out, shown.totals.errors);
+		put_csv_number(out, shown.totals.calls);
+		put_csv_number(out, shown.totals.records);
+		sonde_buffer_put_char(out, ',');
 		cli_put_csv(out, shown.name.data, shown.name.size);
 		sonde_buffer_put_text(out, "\r\n");
 		cli_flush_when_full(cli);

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Measures trace stores with the build in BUILD_DIR and prints a table. Times are of the processor
 # (all threads), the least of some runs: other work on the machine only adds to them. Searches are
-# measured in a process that has the store open and has answered the same before, and as the command
-# from start to end. The existing program cannot be run here: its column has figures that were
-# measured once (CPU of its main thread, traces of 16 records, zlib; searches over 17,500 traces), so
-# ratios are rough.
-# The stores are made once, in BUILD_DIR/bench: ZTS_TRACES traces (default 1000000, 1.6 GB), once with
-# all parts packed but the last, which is what a server has, and once with none packed.
+# measured in a process that has the store open and has answered the same before, and as the
+# command from start to end. The existing program cannot be run here: its column has figures that
+# were measured once (CPU of its main thread, traces of 16 records, zlib; searches over 17,500
+# traces), so ratios are rough.
+# The stores are made once, in BUILD_DIR/bench: ZTS_TRACES traces (default 1000000, 1.6 GB), once
+# with all parts packed but the last, which is what a server has, and once with none packed.
 # With SONDE_CORPUS set, the real store in it is written anew and the sizes are compared.
 # usage: bench/zts.sh BUILD_DIR
 set -eu
@@ -77,7 +77,7 @@ milliseconds() {
 	done | least
 }
 
-# answer STORE WHAT...: of an open store, in milliseconds; the number of traces is in $scratch/count.
+# answer STORE WHAT...: of an open store, in milliseconds; how many traces is in $scratch/count.
 answer() {
 	base=$1
 	shift

@@ -194,12 +194,12 @@ int main(int argc, char **argv)
 {
 	struct work work = { .request = { .limit = PAGE } };
 	void (*run)(struct work * work) = run_search;
-	const char *what = argc > 3 ? argv[3] : "", *argument = argc > 4 ? argv[4] : NULL;
+	const char *what = argc > 3 ? argv[3] : "";
 	bool gets = !strcmp(what, "get"), lists = !strcmp(what, "list");
 	double open_cpu = milliseconds(CLOCK_PROCESS_CPUTIME_ID);
 	struct sonde_error err;
 
-	if (!lists && !argument) {
+	if (argc < (lists ? 4 : 5)) {
 		fputs("usage: sonde-bench-zts-search BASE RUNS search|all CONDITION\n"
 		      "       sonde-bench-zts-search BASE RUNS list|get COUNT\n",
 		      stderr);
@@ -215,11 +215,11 @@ int main(int argc, char **argv)
 	else if (lists)
 		run = run_list;
 	else
-		need(sonde_query_parse(&work.query, argument, &err), &err);
+		need(sonde_query_parse(&work.query, argv[4], &err), &err);
 	work.request.query = &work.query;
 	if (strcmp(what, "search") != 0)
 		work.request.limit = 0;
-	work.wanted = gets ? strtoull(argument, NULL, 10) : 0;
+	work.wanted = gets ? strtoull(argv[4], NULL, 10) : 0;
 	work.wanted += gets && !work.wanted;
 	measure(&work, run, strtoul(argv[2], NULL, 10));
 	printf(",\"open_cpu_ms\":%.3f,\"bytes\":%zu}\n", open_cpu, work.out.size);

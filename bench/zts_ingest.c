@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How fast traces come into a store: COUNT traces like those of a web service (about 16 calls,
- * attributes, SQL texts, some exceptions) are put into a new part FOLDER through the writer, every
- * text looked up anew each time. Prints one line of JSON; seconds are of processor time.
+ * attributes, one of them with a value that no other trace has, SQL texts, some exceptions) are put
+ * into a new part FOLDER through the writer, or, with --store, into a new store of parts, every text
+ * looked up anew each time. Prints one line of JSON; seconds are of processor time.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,11 +11,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "formats/zts/zts_writer.h"
+#include "store/store.h"
 
 #define START_NS 1556712001000000000u
 #define METHODS 300
 #define FRAMES 12
+#define BATCH 100 /* traces that come together into a store */
 
 static void need(enum sonde_status status, const struct sonde_error *err)
 {
@@ -158,8 +160,8 @@ static void put_trace(struct work *work, uint64_t number)
 	struct sonde_error err;
 
 	snprintf(uri, sizeof(uri), "/api/v1/items/%u", next_random(work, 2000));
-	snprintf(session, sizeof(session), "%08x%08x", next_random(work, 5000) * 2654435761u,
-		 next_random(work, 2));
+	snprintf(session, sizeof(session), "%08x%08x", next_random(work, UINT32_MAX),
+		 next_random(work, UINT32_MAX));
 	work->trace_ns = work->now_ns;
 	zts_writer_begin_trace(work->writer, &head);
 	begin(work, method(work, next_random(work, 4)), text(work, ZTS_TEXT_STRING, "HTTP"));
@@ -172,41 +174,106 @@ static void put_trace(struct work *work, uint64_t number)
 	work->now_ns += next_random(work, 1000000);
 }
 
+static void make_methods(struct work *work)
+{
+	for (uint32_t i = 0; i < METHODS; i++)
+		snprintf(work->methods[i], sizeof(work->methods[i]),
+			 "com.example.shop.part%u.Class%u.m%u", i % 7, i % 60, i);
+}
+
+/* Into one part, by its writer. */
+static double fill_part(struct work *work, const char *folder, uint64_t count,
+			enum sonde_codec codec, struct zts_writer_size *size)
+{
+	struct zts_writer_options options = { .codec = codec };
+	struct sonde_error err;
+	double start;
+
+	need(zts_writer_create(folder, &options, &work->writer, &err), &err);
+	start = seconds();
+	for (uint64_t i = 0; i < count; i++)
+		put_trace(work, i);
+	need(zts_writer_sync(work->writer, &err), &err);
+	start = seconds() - start;
+	*size = zts_writer_size(work->writer);
+	need(zts_writer_close(work->writer, &err), &err);
+	return start;
+}
+
+/* Into a store, as servers do: parts turn over, finished ones are packed where `archive` says so. */
+static double fill_store(struct work *work, const char *folder, uint64_t count,
+			 enum sonde_codec codec, bool archive)
+{
+	struct sonde_store_settings settings;
+	struct sonde_store *store;
+	struct sonde_error err;
+	uint64_t ticket = 0, done = 0;
+	double start;
+
+	sonde_store_settings_init(&settings);
+	settings.codec = codec;
+	settings.archive = archive;
+	settings.keep_parts = 10000;
+	need(sonde_store_init(folder, &settings, &err), &err);
+	need(sonde_store_open(folder, &store, NULL, &err), &err);
+	start = seconds();
+	while (done < count) {
+		need(sonde_store_begin(store, &work->writer, &err), &err);
+		for (unsigned int i = 0; i < BATCH && done < count; i++)
+			put_trace(work, done++);
+		sonde_store_end(store, &ticket);
+	}
+	need(sonde_store_wait(store, ticket, &err), &err);
+	start = seconds() - start;
+	need(sonde_store_close(store, &err), &err);
+	return start;
+}
+
+static enum sonde_codec codec_of(const char *name)
+{
+	if (!strcmp(name, "zlib"))
+		return SONDE_CODEC_DEFLATE;
+	return strcmp(name, "none") ? SONDE_CODEC_LZ4 : SONDE_CODEC_NONE;
+}
+
+static int usage(void)
+{
+	fputs("usage: sonde-bench-zts-ingest [--store|--packed-store] FOLDER COUNT "
+	      "[lz4|zlib|none [ns]]\n",
+	      stderr);
+	return 2;
+}
+
 int main(int argc, char **argv)
 {
-	struct zts_writer_options options = { .codec = SONDE_CODEC_LZ4 };
 	struct work work = { .random = 42, .now_ns = START_NS };
-	struct zts_writer_size size;
-	struct sonde_error err;
+	struct zts_writer_size size = { 0 };
+	const char *how = argc > 1 && !strncmp(argv[1], "--", 2) ? argv[1] : NULL;
+	enum sonde_codec codec;
 	uint64_t count;
 	double used;
 
-	if (argc < 3 || argc > 5) {
-		fprintf(stderr,
-			"usage: sonde-bench-zts-ingest FOLDER COUNT [lz4|zlib|none [ns]]\n");
-		return 2;
+	if (how) {
+		argc--;
+		argv++;
 	}
+	if (argc < 3 || argc > 5)
+		return usage();
 	count = strtoull(argv[2], NULL, 10);
-	if (argc > 3 && !strcmp(argv[3], "zlib"))
-		options.codec = SONDE_CODEC_DEFLATE;
-	if (argc > 3 && !strcmp(argv[3], "none"))
-		options.codec = SONDE_CODEC_NONE;
+	codec = codec_of(argc > 3 ? argv[3] : "lz4");
 	work.use_ticks = argc < 5;
-	for (uint32_t i = 0; i < METHODS; i++)
-		snprintf(work.methods[i], sizeof(work.methods[i]),
-			 "com.example.shop.part%u.Class%u.m%u", i % 7, i % 60, i);
-	need(zts_writer_create(argv[1], &options, &work.writer, &err), &err);
-	used = seconds();
-	for (uint64_t i = 0; i < count; i++)
-		put_trace(&work, i);
-	need(zts_writer_sync(work.writer, &err), &err);
-	used = seconds() - used;
-	size = zts_writer_size(work.writer);
-	need(zts_writer_close(work.writer, &err), &err);
+	make_methods(&work);
+	if (how)
+		used = fill_store(&work, argv[1], count, codec, !strcmp(how, "--packed-store"));
+	else
+		used = fill_part(&work, argv[1], count, codec, &size);
 	printf("{\"traces\":%" PRIu64 ",\"records\":%" PRIu64 ",\"cpu_seconds\":%.6f,"
-	       "\"traces_per_second\":%.0f,\"records_per_second\":%.0f,\"data_bytes\":%" PRIu64
-	       ",\"total_bytes\":%" PRIu64 ",\"texts\":%u,\"memory_bytes\":%" PRIu64 "}\n",
-	       count, work.records, used, (double)count / used, (double)work.records / used,
-	       size.data_bytes, size.total_bytes, size.texts, size.memory_bytes);
+	       "\"traces_per_second\":%.0f,\"records_per_second\":%.0f",
+	       count, work.records, used, (double)count / used, (double)work.records / used);
+	if (!how)
+		printf(",\"data_bytes\":%" PRIu64 ",\"total_bytes\":%" PRIu64
+		       ",\"texts\":%u,\"memory_bytes\":%" PRIu64,
+		       size.data_bytes, size.total_bytes, size.texts, size.memory_bytes);
+	puts("}");
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/human.h"
 #include "cli/store_filter.h"
+#include "cli/store_tree.h"
 #include "cli/table.h"
 #include "cli/text.h"
 
@@ -75,10 +76,37 @@ struct shown {
 	const struct sonde_search_hit *hit;
 	const struct zts_slot *slot;
 	struct sonde_trace_totals totals;
+	struct cli_store_names names;
 	struct sonde_buffer name;
 	struct sonde_buffer type;
 	struct sonde_buffer app;
 };
+
+/* A name, put together once for all traces; nothing for 0. */
+static void put_known_name(struct shown *shown, uint32_t id, struct sonde_buffer *out)
+{
+	struct sonde_names *names = cli_store_names_of(&shown->names, shown->hit->part);
+	size_t size;
+	const char *name;
+
+	if (!id)
+		return;
+	if (!names) {
+		out->failed = true;
+		return;
+	}
+	name = sonde_names_get(names, id, &size);
+	sonde_buffer_put(out, name, size);
+}
+
+/* A name of the slot: our parts have texts, others numbers. */
+static void put_slot_name(struct shown *shown, uint32_t name, struct sonde_buffer *out)
+{
+	if (shown->hit->part->has_names)
+		put_known_name(shown, name, out);
+	else
+		sonde_slot_put_name(shown->hit->part, name, out);
+}
 
 static void shown_set(struct shown *shown, const struct sonde_search_hit *hit)
 {
@@ -90,10 +118,9 @@ static void shown_set(struct shown *shown, const struct sonde_search_hit *hit)
 	sonde_buffer_clear(&shown->name);
 	sonde_buffer_clear(&shown->type);
 	sonde_buffer_clear(&shown->app);
-	if (slot->description)
-		zts_texts_put_name(hit->part->texts, slot->description, &shown->name);
-	sonde_slot_put_name(hit->part, slot->type, &shown->type);
-	sonde_slot_put_name(hit->part, slot->app, &shown->app);
+	put_known_name(shown, slot->description, &shown->name);
+	put_slot_name(shown, slot->type, &shown->type);
+	put_slot_name(shown, slot->app, &shown->app);
 }
 
 static void shown_release(struct shown *shown)
@@ -101,6 +128,7 @@ static void shown_release(struct shown *shown)
 	sonde_buffer_release(&shown->name);
 	sonde_buffer_release(&shown->type);
 	sonde_buffer_release(&shown->app);
+	cli_store_names_release(&shown->names);
 }
 
 static void put_time(struct sonde_buffer *out, uint64_t ns)
@@ -164,15 +192,15 @@ static void put_member(struct sonde_json_writer *json, const char *key,
 		sonde_json_null(json);
 }
 
-static void put_name_member(struct sonde_json_writer *json, const char *key,
-			    const struct shown *shown, uint32_t name, struct sonde_buffer *space)
+static void put_name_member(struct sonde_json_writer *json, const char *key, struct shown *shown,
+			    uint32_t name, struct sonde_buffer *space)
 {
 	sonde_buffer_clear(space);
-	sonde_slot_put_name(shown->hit->part, name, space);
+	put_slot_name(shown, name, space);
 	put_member(json, key, space);
 }
 
-static void put_hit_json(struct sonde_json_writer *json, const struct shown *shown,
+static void put_hit_json(struct sonde_json_writer *json, struct shown *shown,
 			 struct sonde_buffer *space)
 {
 	sonde_json_object_begin_inline(json);
@@ -220,6 +248,12 @@ static void put_json(struct cli *cli, const struct sonde_search_result *result)
 	sonde_buffer_release(&space);
 }
 
+static void put_csv_number(struct sonde_buffer *out, uint64_t number)
+{
+	sonde_buffer_put_char(out, ',');
+	sonde_buffer_put_u64(out, number);
+}
+
 static void put_csv(struct cli *cli, const struct sonde_search_result *result)
 {
 	struct sonde_buffer *out = &cli->out;
@@ -233,13 +267,16 @@ static void put_csv(struct cli *cli, const struct sonde_search_result *result)
 		sonde_place_put(shown.hit->part, shown.hit->slot, out);
 		sonde_buffer_put_char(out, ',');
 		sonde_uuid_put(shown.slot->uuid, out);
-		sonde_buffer_put_format(out, ",%llu,%llu,", (unsigned long long)shown.hit->start_ns,
-					(unsigned long long)shown.hit->duration_ns);
+		put_csv_number(out, shown.hit->start_ns);
+		put_csv_number(out, shown.hit->duration_ns);
+		sonde_buffer_put_char(out, ',');
 		cli_put_csv(out, shown.type.data, shown.type.size);
 		sonde_buffer_put_char(out, ',');
 		cli_put_csv(out, shown.app.data, shown.app.size);
-		sonde_buffer_put_format(out, ",%u,%u,%u,", shown.totals.errors, shown.totals.calls,
-					shown.totals.records);
+		put_csv_number(out, shown.totals.errors);
+		put_csv_number(out, shown.totals.calls);
+		put_csv_number(out, shown.totals.records);
+		sonde_buffer_put_char(out, ',');
 		cli_put_csv(out, shown.name.data, shown.name.size);
 		sonde_buffer_put_text(out, "\r\n");
 		cli_flush_when_full(cli);

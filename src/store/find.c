@@ -7,8 +7,6 @@
 
 #include "store/find_ids.h"
 
-#define NAMES_OF_SLOTS 65536
-
 void sonde_set_add_all(struct zts_set *set, const struct zts_set *other)
 {
 	size_t i;
@@ -42,70 +40,23 @@ static void set_copy(struct zts_set *set, const struct zts_set *other)
 void sonde_finder_release(struct sonde_finder *finder)
 {
 	sonde_look_release(&finder->look);
-	zts_set_release(&finder->traces);
-	zts_set_release(&finder->unindexed);
-	free(finder->first_chunk);
-	finder->first_chunk = NULL;
-	finder->is_ready = false;
-}
-
-static bool note_chunks(struct sonde_finder *finder)
-{
-	const struct zts_part *part = finder->look.part;
-	size_t count = part->slots.list.count, i;
-
-	if (!part->next_chunk)
-		return true;
-	finder->first_chunk = malloc(count * sizeof(*finder->first_chunk) + 1);
-	if (!finder->first_chunk)
-		return false;
-	for (i = 0; i < count; i++)
-		finder->first_chunk[i] = (uint32_t)i;
-	for (i = zts_set_next(&finder->traces, 0); i != SIZE_MAX;
-	     i = zts_set_next(&finder->traces, i + 1)) {
-		uint32_t chunk = part->next_chunk[i];
-		size_t steps = count;
-
-		for (; chunk != SONDE_NONE && steps; chunk = part->next_chunk[chunk], steps--)
-			finder->first_chunk[chunk] = (uint32_t)i;
-	}
-	return true;
-}
-
-static enum sonde_status prepare(struct sonde_finder *finder, struct sonde_error *err)
-{
-	const struct zts_part *part = finder->look.part;
-	size_t count = part->slots.list.count, i;
-
-	if (finder->is_ready)
-		return SONDE_OK;
-	if (!zts_set_init(&finder->traces, count) || !zts_set_init(&finder->unindexed, count))
-		return sonde_fail_nomem(err);
-	for (i = 0; i < count; i++) {
-		if (!zts_part_is_trace(part, (uint32_t)i))
-			continue;
-		zts_set_add(&finder->traces, i);
-		if (!part->meta || part->slots.list.items[i].deep_entry == UINT32_MAX)
-			zts_set_add(&finder->unindexed, i);
-	}
-	finder->is_ready = true;
-	return note_chunks(finder) ? SONDE_OK : sonde_fail_nomem(err);
+	finder->summary = NULL;
 }
 
 enum sonde_status sonde_find_postings(struct sonde_finder *finder, const struct zts_set *ids,
 				      bool deep, struct zts_set *slots, struct sonde_error *err)
 {
 	struct zts_part *part = finder->look.part;
-	enum sonde_status status = prepare(finder, err);
+	enum sonde_status status = sonde_summary_of(part, &finder->summary, err);
 	size_t slot;
 
 	if (status != SONDE_OK || !part->meta || sonde_set_is_empty(ids))
 		return status;
 	status = zts_texts_postings(part->meta, ids, deep, slots, err);
-	if (!finder->first_chunk)
+	if (!finder->summary->first_chunk)
 		return status;
 	for (slot = zts_set_next(slots, 0); slot != SIZE_MAX; slot = zts_set_next(slots, slot + 1))
-		zts_set_add(slots, finder->first_chunk[slot]);
+		zts_set_add(slots, finder->summary->first_chunk[slot]);
 	return status;
 }
 
@@ -121,7 +72,7 @@ static bool sets_init(struct sets *sets, const struct sonde_finder *finder, size
 
 	*sets = (struct sets){ 0 };
 	for (i = 0; i < count; i++)
-		if (!zts_set_init(&sets->set[i], finder->traces.size))
+		if (!zts_set_init(&sets->set[i], finder->summary->traces.size))
 			return false;
 	return true;
 }
@@ -148,7 +99,7 @@ static enum sonde_status ask_values(struct sonde_finder *finder, const struct so
 	sonde_set_keep(rest, open);
 	if (status != SONDE_OK || zts_set_count(rest) <= FEW)
 		return status;
-	if (!zts_set_init(&with_key, finder->traces.size))
+	if (!zts_set_init(&with_key, finder->summary->traces.size))
 		return sonde_fail_nomem(err);
 	status = sonde_find_postings(finder, &ids->keys, deep, &with_key, err);
 	sonde_set_keep(rest, &with_key);
@@ -167,7 +118,7 @@ static enum sonde_status ask_keys(struct sonde_finder *finder, const struct sond
 	sonde_set_keep(rest, open);
 	if (status != SONDE_OK || ids->rest == SONDE_REST_KEY || sonde_set_is_empty(rest))
 		return status;
-	if (!zts_set_init(&with_pair, finder->traces.size))
+	if (!zts_set_init(&with_pair, finder->summary->traces.size))
 		return sonde_fail_nomem(err);
 	status = sonde_find_postings(finder, &ids->others, deep, &with_pair, err);
 	sonde_set_remove_all(rest, &with_pair);
@@ -186,7 +137,7 @@ static enum sonde_status ask_index(struct sonde_finder *finder, const struct son
 	sonde_set_keep(sure, within);
 	if (status != SONDE_OK || ids->rest == SONDE_REST_NONE)
 		return status;
-	if (!zts_set_init(&open, finder->traces.size))
+	if (!zts_set_init(&open, finder->summary->traces.size))
 		return sonde_fail_nomem(err);
 	set_copy(&open, within);
 	sonde_set_remove_all(&open, sure);
@@ -319,33 +270,45 @@ static enum sonde_status find_by_index(struct sonde_finder *finder,
 	return status;
 }
 
-/* Names in slots are few: each is compared once. */
+/* Adds the slots whose name is one of these. */
+static void add_named(const struct sonde_finder *finder, enum sonde_query_field field,
+		      const struct zts_set *names, const struct zts_set *within,
+		      struct zts_set *found)
+{
+	const struct zts_slot *slots = finder->look.part->slots.list.items;
+	size_t slot;
+
+	for (slot = zts_set_next(within, 0); slot != SIZE_MAX;
+	     slot = zts_set_next(within, slot + 1))
+		if (zts_set_has(names, sonde_field_of_slot(field, &slots[slot])))
+			zts_set_add(found, slot);
+}
+
+/* Names in slots are few: each is compared once. Mostly none of them is like that, or all are. */
 static enum sonde_status find_names(struct sonde_finder *finder,
 				    const struct sonde_query_node *test,
 				    const struct zts_set *within, struct zts_set *found,
 				    struct sonde_error *err)
 {
-	const struct zts_slot *slots = finder->look.part->slots.list.items;
-	struct zts_set known = { 0 }, matching = { 0 };
-	size_t slot;
-	bool ready = zts_set_init(&known, NAMES_OF_SLOTS) &&
-		     zts_set_init(&matching, NAMES_OF_SLOTS);
+	const struct zts_set *names = sonde_summary_names(finder->summary, test->field);
+	struct zts_set matching = { 0 };
+	size_t name, matches = 0;
 
-	for (slot = zts_set_next(within, 0); slot != SIZE_MAX && ready;
-	     slot = zts_set_next(within, slot + 1)) {
-		uint32_t name = sonde_field_of_slot(test->field, &slots[slot]);
-
-		if (!zts_set_has(&known, name)) {
-			zts_set_add(&known, name);
-			if (sonde_slot_matches(finder->look.part, test, (uint32_t)slot) > 0)
-				zts_set_add(&matching, name);
-		}
-		if (zts_set_has(&matching, name))
-			zts_set_add(found, slot);
+	if (!zts_set_init(&matching, names->size))
+		return sonde_fail_nomem(err);
+	for (name = zts_set_next(names, 0); name != SIZE_MAX;
+	     name = zts_set_next(names, name + 1)) {
+		if (!sonde_slot_name_matches(finder->look.part, test, (uint32_t)name))
+			continue;
+		zts_set_add(&matching, name);
+		matches++;
 	}
-	zts_set_release(&known);
+	if (matches == zts_set_count(names))
+		sonde_set_add_all(found, within);
+	else if (matches)
+		add_named(finder, test->field, &matching, within, found);
 	zts_set_release(&matching);
-	return ready ? SONDE_OK : sonde_fail_nomem(err);
+	return SONDE_OK;
 }
 
 /* What slots say: who has it, and who must be asked further. */
@@ -437,7 +400,7 @@ static enum sonde_status find_test(struct sonde_finder *finder, const struct son
 	}
 	sonde_set_remove_all(open, found);
 	set_copy(unindexed, open);
-	sonde_set_keep(unindexed, &finder->unindexed);
+	sonde_set_keep(unindexed, &finder->summary->unindexed);
 	sonde_set_remove_all(open, unindexed);
 	if (status == SONDE_OK)
 		status = look_at_all(finder, test, unindexed, found, err);
@@ -490,7 +453,7 @@ static enum sonde_status find_pair(struct sonde_finder *finder, const struct son
 	struct zts_set between = { 0 };
 	enum sonde_status status;
 
-	if (!zts_set_init(&between, finder->traces.size))
+	if (!zts_set_init(&between, finder->summary->traces.size))
 		return sonde_fail_nomem(err);
 	if (node->kind == SONDE_QUERY_AND) {
 		status = find_node(finder, query, first, within, &between, err);
@@ -514,7 +477,7 @@ static enum sonde_status find_not(struct sonde_finder *finder, const struct sond
 	struct zts_set without = { 0 };
 	enum sonde_status status;
 
-	if (!zts_set_init(&without, finder->traces.size))
+	if (!zts_set_init(&without, finder->summary->traces.size))
 		return sonde_fail_nomem(err);
 	status = find_node(finder, query, node->left, within, &without, err);
 	sonde_set_add_all(found, within);
@@ -543,15 +506,15 @@ static enum sonde_status find_node(struct sonde_finder *finder, const struct son
 enum sonde_status sonde_find(struct sonde_finder *finder, const struct sonde_query *query,
 			     struct zts_set *slots, struct sonde_error *err)
 {
-	enum sonde_status status = prepare(finder, err);
+	enum sonde_status status = sonde_summary_of(finder->look.part, &finder->summary, err);
 
 	if (status != SONDE_OK)
 		return status;
-	if (!zts_set_init(slots, finder->traces.size))
+	if (!zts_set_init(slots, finder->summary->traces.size))
 		return sonde_fail_nomem(err);
 	if (!query->nodes.count) {
-		set_copy(slots, &finder->traces);
+		set_copy(slots, &finder->summary->traces);
 		return SONDE_OK;
 	}
-	return find_node(finder, query, query->root, &finder->traces, slots, err);
+	return find_node(finder, query, query->root, &finder->summary->traces, slots, err);
 }

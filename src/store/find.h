@@ -6,14 +6,12 @@
 #define SONDE_STORE_FIND_H
 
 #include "store/look.h"
+#include "store/summary.h"
 
 /* For one part and one thread; zeroed but for look.part and look.shallow. Reusable for the part. */
 struct sonde_finder {
 	struct sonde_look look;
-	struct zts_set traces;	  /* what users see as traces */
-	struct zts_set unindexed; /* of them, those whose texts are not in the metadata index */
-	uint32_t *first_chunk;	  /* by slot: of a trace in chunks its first; NULL: no chunks */
-	bool is_ready;
+	const struct sonde_summary *summary; /* of the part */
 };
 void sonde_finder_release(struct sonde_finder *finder);
 

@@ -79,8 +79,8 @@ static int bounds_match(const struct sonde_query_node *test, struct sonde_bounds
 	return low == number_matches(test, bounds.high) ? low : -1;
 }
 
-static bool name_matches(const struct zts_part *part, const struct sonde_query_node *test,
-			 uint32_t name)
+bool sonde_slot_name_matches(const struct zts_part *part, const struct sonde_query_node *test,
+			     uint32_t name)
 {
 	char digits[12];
 	struct zts_typed_text typed;
@@ -137,16 +137,19 @@ int sonde_slot_matches(const struct zts_part *part, const struct sonde_query_nod
 		return number_matches(test, sonde_trace_totals(part, slot).records);
 	case SONDE_FIELD_TYPE:
 	case SONDE_FIELD_APP:
-		return name_matches(part, test, sonde_field_of_slot(test->field, first));
+		return sonde_slot_name_matches(part, test, sonde_field_of_slot(test->field, first));
 	case SONDE_FIELD_SERVICE:
 	case SONDE_FIELD_HOST:
 	case SONDE_FIELD_ENV: /* or in an attribute */
-		return name_matches(part, test, sonde_field_of_slot(test->field, first)) ? 1 : -1;
+		return sonde_slot_name_matches(part, test,
+					       sonde_field_of_slot(test->field, first)) ?
+			       1 :
+			       -1;
 	case SONDE_FIELD_ANY_TEXT:
-		return part->has_names && (name_matches(part, test, first->type) ||
-					   name_matches(part, test, first->app) ||
-					   name_matches(part, test, first->env) ||
-					   name_matches(part, test, first->host)) ?
+		return part->has_names && (sonde_slot_name_matches(part, test, first->type) ||
+					   sonde_slot_name_matches(part, test, first->app) ||
+					   sonde_slot_name_matches(part, test, first->env) ||
+					   sonde_slot_name_matches(part, test, first->host)) ?
 			       1 :
 			       -1;
 	case SONDE_FIELD_TRACE:
@@ -364,7 +367,7 @@ static bool type_matches(const struct sonde_look *look, const struct sonde_query
 	if (record->identity == SONDE_NONE || !look->part->has_names)
 		return false;
 	identity = &look->loaded.tree.identities.items[record->identity];
-	return identity->has_type && name_matches(look->part, test, identity->type);
+	return identity->has_type && sonde_slot_name_matches(look->part, test, identity->type);
 }
 
 static bool well_known_matches(struct sonde_look *look, const struct sonde_query_node *test,

@@ -41,6 +41,10 @@ bool sonde_method_matches(struct zts_texts *texts, const struct sonde_query_node
 bool sonde_exception_text_matches(struct zts_texts *texts, const struct sonde_query_node *test,
 				  uint32_t id);
 
+/* Whether a name in a slot (of a field that slots have) is like that. */
+bool sonde_slot_name_matches(const struct zts_part *part, const struct sonde_query_node *test,
+			     uint32_t name);
+
 /* Answers that slots give: -1 they cannot tell, else 0 or 1. */
 int sonde_slot_matches(const struct zts_part *part, const struct sonde_query_node *test,
 		       uint32_t slot);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/pool.h"
+#include "base/sort.h"
 
 /* A trace that was found. Keys are turned round for descending orders: smaller comes first. */
 struct candidate {
@@ -53,33 +54,9 @@ void sonde_search_result_release(struct sonde_search_result *result)
 	sonde_buffer_release(&result->cursor);
 }
 
-static struct sonde_bounds exactly(uint64_t value)
+/* Turned round for descending orders. */
+static struct sonde_bounds in_order(const struct search *search, struct sonde_bounds key)
 {
-	return (struct sonde_bounds){ value, value };
-}
-
-static struct sonde_bounds key_of(const struct search *search, const struct zts_part *part,
-				  uint32_t slot)
-{
-	struct sonde_bounds key;
-
-	switch (search->request->sort) {
-	case SONDE_SORT_TIME:
-		key = sonde_trace_start(part, slot);
-		break;
-	case SONDE_SORT_DURATION:
-		key = sonde_trace_duration(part, slot);
-		break;
-	case SONDE_SORT_CALLS:
-		key = exactly(sonde_trace_totals(part, slot).calls);
-		break;
-	case SONDE_SORT_ERRORS:
-		key = exactly(sonde_trace_totals(part, slot).errors);
-		break;
-	default:
-		key = exactly(sonde_trace_totals(part, slot).records);
-		break;
-	}
 	if (search->request->ascending)
 		return key;
 	return (struct sonde_bounds){ ~key.high, ~key.low };
@@ -132,7 +109,8 @@ static bool add_candidates(struct search *search, uint32_t part_number, const st
 
 	for (slot = zts_set_next(slots, 0); slot != SIZE_MAX;
 	     slot = zts_set_next(slots, slot + 1)) {
-		struct sonde_bounds key = key_of(search, part, (uint32_t)slot);
+		struct sonde_bounds key = in_order(
+			search, sonde_sort_key(part, (uint32_t)slot, search->request->sort));
 		struct candidate candidate = { .low = key.low,
 					       .high = key.high,
 					       .part = part_number,
@@ -262,19 +240,14 @@ static int compare_pieces(const void *a, const void *b)
 static enum sonde_status best_of_piece(void *user, size_t number, struct sonde_error *err)
 {
 	struct search *search = user;
-	const struct zts_part *part = search->base->parts.items[number];
-	uint64_t best = UINT64_MAX;
-	size_t slot;
+	struct sonde_bounds span;
+	enum sonde_status status = sonde_sort_span(search->base->parts.items[number],
+						   search->request->sort, &span, err);
 
-	(void)err;
-	for (slot = 0; slot < part->slots.list.count; slot++) {
-		uint64_t low = key_of(search, part, (uint32_t)slot).low;
-
-		if (low < best)
-			best = low;
-	}
-	search->pieces[number] = (struct piece){ .part = (uint32_t)number, .best = best };
-	return SONDE_OK;
+	if (status == SONDE_OK)
+		search->pieces[number] = (struct piece){ .part = (uint32_t)number,
+							 .best = in_order(search, span).low };
+	return status;
 }
 
 /* Enough, and no part that is left can have a better one. */
@@ -328,6 +301,10 @@ static enum sonde_status resolve(struct search *search, struct sonde_error *err)
 	enum sonde_status status = SONDE_OK;
 	size_t i;
 
+	for (i = 0; i < search->found.list.count && items[i].low == items[i].high;)
+		i++;
+	if (i == search->found.list.count)
+		return SONDE_OK;
 	qsort(items, search->found.list.count, sizeof(*items), by_place);
 	for (i = 0; i < search->found.list.count && status == SONDE_OK; i++) {
 		uint64_t start_ns, duration_ns, key;
@@ -350,6 +327,33 @@ static enum sonde_status resolve(struct search *search, struct sonde_error *err)
 	return status;
 }
 
+/* By exact keys; where they are the same, by place. */
+static bool sort_candidates(const struct search *search, struct candidates *found)
+{
+	size_t count = found->list.count, i, end;
+	struct sonde_sort_item *order = malloc(count * sizeof(*order) + 1);
+	struct candidate *sorted = malloc(count * sizeof(*sorted) + 1);
+	bool done = order && sorted;
+
+	for (i = 0; i < count && done; i++)
+		order[i] = (struct sonde_sort_item){ .key = found->list.items[i].low, .number = i };
+	done = done && sonde_sort(order, count);
+	for (i = 0; i < count && done; i++)
+		sorted[i] = found->list.items[order[i].number];
+	for (i = 0; i < count && done; i = end) {
+		for (end = i + 1; end < count && sorted[end].low == sorted[i].low;)
+			end++;
+		if (end - i > 1)
+			qsort_r(sorted + i, end - i, sizeof(*sorted), compare_candidates,
+				(void *)search);
+	}
+	if (done)
+		memcpy(found->list.items, sorted, count * sizeof(*sorted));
+	free(order);
+	free(sorted);
+	return done;
+}
+
 static enum sonde_status order_candidates(struct search *search, struct sonde_error *err)
 {
 	struct candidates *found = &search->found;
@@ -365,8 +369,7 @@ static enum sonde_status order_candidates(struct search *search, struct sonde_er
 		if (is_after(search, &found->list.items[i]))
 			found->list.items[kept++] = found->list.items[i];
 	found->list.count = kept;
-	qsort_r(found->list.items, kept, sizeof(*found->list.items), compare_candidates, search);
-	return SONDE_OK;
+	return sort_candidates(search, found) ? SONDE_OK : sonde_fail_nomem(err);
 }
 
 static void put_cursor(const struct search *search, const struct cursor *cursor,
@@ -502,5 +505,7 @@ struct sonde_bounds sonde_base_span(const struct zts_base *base)
 				span.high = end;
 		}
 	}
-	return span.low == UINT64_MAX ? exactly(0) : span;
+	if (span.low == UINT64_MAX)
+		span.low = 0;
+	return span;
 }

@@ -8,14 +8,6 @@
 
 #include "store/find.h"
 
-enum sonde_search_sort {
-	SONDE_SORT_TIME,
-	SONDE_SORT_DURATION,
-	SONDE_SORT_CALLS,
-	SONDE_SORT_ERRORS,
-	SONDE_SORT_RECORDS,
-};
-
 struct sonde_search_request {
 	const struct sonde_query *query;
 	enum sonde_search_sort sort;

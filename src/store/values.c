@@ -210,7 +210,7 @@ static bool has_good_index(const struct counter *counter)
 	const struct zts_part *part = counter->finder->look.part;
 
 	return part->meta && part->has_names && !part->is_rebuilt && !counter->request->shallow &&
-	       sonde_set_is_empty(&counter->finder->unindexed);
+	       sonde_set_is_empty(&counter->finder->summary->unindexed);
 }
 
 /* The keys that an attribute has, and its pairs. */

@@ -337,6 +337,35 @@ static void test_cursor_survives_new_traces(void **state)
 	zts_base_free(base);
 }
 
+/* What searches keep of a part goes with it: new traces are found, by all that is kept. */
+static void test_new_traces_are_found(void **state)
+{
+	struct sonde_query query = { 0 };
+	struct sonde_search_request request = { .query = &query };
+	struct sonde_search_result before, after;
+	struct zts_base *base;
+	const struct zts_part *part;
+	char folder[200];
+
+	(void)state;
+	search_make_store(scratch_path("kept"), 1, 30, 11);
+	base = open_store(scratch_path("kept"));
+	part = base->parts.items[0];
+	search(base, &request, &before);
+	snprintf(folder, sizeof(folder), "%s/000000", scratch_path("kept"));
+	search_add_traces(folder, 10, 3);
+	assert_int_equal(zts_base_refresh(base, NULL), SONDE_OK);
+	assert_ptr_equal(base->parts.items[0], part); /* else nothing is shown by this */
+	search(base, &request, &after);
+	assert_true(after.hits.count >= before.hits.count + 10);
+	for (size_t i = 0; i < sizeof(conditions) / sizeof(conditions[0]); i++)
+		compare_with_looking(base, conditions[i], false);
+	check_orders(base);
+	sonde_search_result_release(&before);
+	sonde_search_result_release(&after);
+	zts_base_free(base);
+}
+
 static void test_bad_cursors(void **state)
 {
 	static const char *const bad[] = {
@@ -416,6 +445,7 @@ int main(void)
 		cmocka_unit_test(test_conditions_say_something),
 		cmocka_unit_test(test_orders_and_pages),
 		cmocka_unit_test(test_cursor_survives_new_traces),
+		cmocka_unit_test(test_new_traces_are_found),
 		cmocka_unit_test(test_bad_cursors),
 		cmocka_unit_test(test_real_stores),
 	};

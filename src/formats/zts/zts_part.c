@@ -93,6 +93,8 @@ void zts_part_free(struct zts_part *part)
 {
 	if (!part)
 		return;
+	if (part->summary)
+		part->summary_free(part->summary);
 	zts_texts_free(part->meta);
 	sonde_buffer_release(&part->rebuilt_meta);
 	zts_texts_free(part->texts);

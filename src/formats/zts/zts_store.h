@@ -11,6 +11,8 @@
 #include "formats/zts/zts_texts.h"
 #include "formats/zts/zts_tree.h"
 
+struct sonde_summary;
+
 struct zts_part {
 	char *path;
 	uint32_t number;
@@ -38,6 +40,9 @@ struct zts_part {
 	uint32_t ns_key; /* text id of ZTS_NS_ATTRIBUTE; UINT32_MAX: none */
 	bool ns_key_known;
 	uint64_t names_hash; /* of the file names in its folder */
+	/* Made and kept by those who search it (store/summary.h); freed with the part. */
+	struct sonde_summary *summary;
+	void (*summary_free)(struct sonde_summary *summary);
 };
 
 struct zts_base {

@@ -3,6 +3,7 @@
  * Postings of the metadata index: which slots have which ids. A few ids are searched for; many are
  * met by going over all lines once.
  */
+#include "base/bytes.h"
 #include "base/search.h"
 #include "formats/zts/zts_texts_private.h"
 
@@ -72,28 +73,55 @@ static inline size_t take_number(const uint8_t *text, const uint8_t *end, uint64
 	return (size_t)(text - start);
 }
 
+/* The slot that postings begin with, with the mark behind it: in a line it is always the same. */
+struct line_slot {
+	uint64_t slot;
+	uint64_t bytes,
+		mask; /* as the lowest bytes of a word; the mask is 0 before the first posting */
+	size_t size;
+};
+
+/* `slot 05`; the size of it, 0 where it is something else. */
+static size_t take_slot_digits(const uint8_t *text, const uint8_t *end, struct line_slot *slot)
+{
+	size_t digits = take_number(text, end, &slot->slot);
+
+	slot->mask = 0;
+	if (!digits || digits > ZTS_ID_DIGITS || text + digits == end ||
+	    text[digits] != ZTS_META_ID_MARK)
+		return 0;
+	slot->size = digits + 1;
+	if (end - text < 8)
+		return slot->size;
+	slot->mask = ~0ull >> (64 - 8 * slot->size);
+	slot->bytes = sonde_load_u64le(text) & slot->mask;
+	return slot->size;
+}
+
 /* One line: `07 (slot 05 id 07)*`. What is not like that ends it. */
 static void read_line(const struct posting_search *search, const uint8_t *text, size_t size)
 {
 	const uint8_t *end = text + size;
-	uint64_t slot, id;
+	struct line_slot slot = { 0 };
+	uint64_t id;
 	size_t digits;
 
 	if (!size || *text++ != search->mark)
 		return;
 	while (text < end) {
-		digits = take_number(text, end, &slot);
-		if (!digits || digits > ZTS_ID_DIGITS || text + digits == end ||
-		    text[digits] != ZTS_META_ID_MARK)
+		bool is_same = slot.mask && end - text >= 8 &&
+			       (sonde_load_u64le(text) & slot.mask) == slot.bytes;
+
+		if (!is_same && !take_slot_digits(text, end, &slot))
 			return;
-		text += digits + 1;
+		text += slot.size;
 		digits = take_number(text, end, &id);
 		if (!digits || digits > ZTS_ID_DIGITS || text + digits == end ||
 		    text[digits] != search->mark)
 			return;
 		text += digits + 1;
 		if (zts_set_has(search->ids, id))
-			zts_set_add(search->slots, slot);
+			zts_set_add(search->slots, slot.slot);
 	}
 }
 

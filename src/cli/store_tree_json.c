@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/store_tree.h"
+#include "formats/zts/zts_json.h"
 #include "store/value.h"
 
 struct json_output {
@@ -186,6 +187,12 @@ static void begin_record(struct json_output *output, const struct sonde_joined_r
 	put_attributes(output, shown->record);
 	if (record->exception)
 		put_exception(output, record->exception);
+	else if (record->inline_exception != SONDE_NONE) {
+		sonde_json_key(&output->json, "exception");
+		zts_json_put_inline_exception(output->names->texts, &output->tree->loaded.tree,
+					      record->inline_exception, &output->json,
+					      &output->space);
+	}
 	sonde_json_key(&output->json, "children");
 	sonde_buffer_put_char(&output->cli->out, '[');
 }

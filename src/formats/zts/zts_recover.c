@@ -286,6 +286,13 @@ static enum sonde_status recover_part(struct recovery *recovery, const char *fro
 	if (status == SONDE_OK && is_there)
 		status = zts_texts_open(from, "text", NULL, &part.texts, err);
 	if (status == SONDE_OK && is_there) {
+		status = zts_texts_all_readable(part.texts, err);
+		if (status < 0)
+			sonde_error_because(err, "its texts may be whole, and would be lost: mend "
+						 "its rights or the disk, or move the file away "
+						 "to recover without it");
+	}
+	if (status == SONDE_OK && is_there) {
 		status = write_part(&part, err);
 		recovery->parts++;
 		recovery->dropped += part.dropped;

@@ -30,6 +30,9 @@ void zts_texts_free(struct zts_texts *texts);
 /* Looks whether WALs have grown (a writer is at work) and takes what is new. */
 enum sonde_status zts_texts_refresh(struct zts_texts *texts, struct sonde_error *err);
 
+/* Fails where a file could not even be opened: its texts may be whole, but are not here. */
+enum sonde_status zts_texts_all_readable(const struct zts_texts *texts, struct sonde_error *err);
+
 /* One more than the highest id. */
 uint32_t zts_texts_end(const struct zts_texts *texts);
 

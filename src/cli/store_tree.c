@@ -35,6 +35,17 @@ struct sonde_names *cli_store_names_of(struct cli_store_names *names, const stru
 	return of;
 }
 
+bool cli_store_names_failed(const struct cli_store_names *names)
+{
+	bool failed = false;
+	size_t i;
+
+	for (i = 0; i < names->parts.count; i++)
+		failed |= zts_texts_failed(names->parts.items[i].texts) ||
+			  names->parts.items[i].bytes.failed;
+	return failed;
+}
+
 bool cli_exception_of(struct zts_texts *texts, uint32_t id, struct cli_exception *exception)
 {
 	struct zts_typed_text typed;
@@ -110,6 +121,7 @@ static void put_attributes(struct tree_output *output, uint32_t record)
 		sonde_buffer_clear(&output->space);
 		sonde_value_put_text(texts, cursor.value, &output->space);
 		cli_put_escaped_sized(output->out, output->space.data, output->space.size);
+		output->out->failed |= output->space.failed;
 		sonde_buffer_put_char(output->out, '\n');
 	}
 }
@@ -325,5 +337,6 @@ void cli_put_tree(struct cli *cli, const struct sonde_joined *joined, struct cli
 		if (!cli_flush_when_full(cli))
 			break;
 	}
+	cli->out.failed |= output.space.failed || cli_store_names_failed(names);
 	sonde_buffer_release(&output.space);
 }

@@ -236,5 +236,6 @@ void cli_put_tree_json(struct cli *cli, const struct sonde_joined *joined,
 			break;
 	}
 	close_to(&output, &open, 0);
+	cli->out.failed |= output.space.failed || cli_store_names_failed(names);
 	sonde_buffer_release(&output.space);
 }

@@ -53,6 +53,8 @@ static bool take_reference(struct walk *walk, uint64_t tag)
 	    item.type != SONDE_CBOR_UINT || tag != ZTS_TAG_STRING || item.value > UINT32_MAX)
 		return false;
 	sonde_text_of(walk->texts, (uint32_t)item.value, &walk->space, &text, &size);
+	if (walk->space.failed)
+		zts_texts_set_failed(walk->texts);
 	set_scalar(walk, SONDE_SCALAR_TEXT, text, size);
 	return true;
 }
@@ -235,6 +237,7 @@ static void put_key(struct sonde_json_writer *json, const struct sonde_scalar *s
 
 	sonde_buffer_put(&name, scalar->text, scalar->size);
 	sonde_json_key(json, sonde_buffer_text(&name) ? name.data : "");
+	json->out->failed |= name.failed;
 	sonde_buffer_release(&name);
 }
 

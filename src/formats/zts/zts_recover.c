@@ -141,7 +141,7 @@ static enum sonde_status take_slots(struct zts_part_recovery *part, struct zts_s
 		slots->list.items[kept++] = slot;
 	}
 	slots->list.count = kept;
-	return SONDE_OK;
+	return zts_texts_failed(part->texts) ? sonde_fail_nomem(err) : SONDE_OK;
 }
 
 /* Descriptions of slots that had none are the methods; those are in the data. */

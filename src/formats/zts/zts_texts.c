@@ -374,6 +374,19 @@ enum sonde_status zts_texts_all_readable(const struct zts_texts *texts, struct s
 	return texts->unreadable.status;
 }
 
+bool zts_texts_failed(struct zts_texts *texts)
+{
+	bool failed = texts->failed;
+
+	texts->failed = false;
+	return failed;
+}
+
+void zts_texts_set_failed(struct zts_texts *texts)
+{
+	texts->failed = true;
+}
+
 uint32_t zts_texts_end(const struct zts_texts *texts)
 {
 	return texts->end_id;
@@ -491,6 +504,7 @@ enum sonde_status zts_texts_get(struct zts_texts *texts, uint32_t id, const char
 		if (id < source->first_id || id >= source->end_id)
 			continue;
 		status = get_from(texts, source, id, text, size, err);
+		texts->failed |= status == SONDE_NOMEM;
 		if (status != SONDE_END)
 			return status;
 	}

@@ -40,6 +40,13 @@ uint32_t zts_texts_end(const struct zts_texts *texts);
 enum sonde_status zts_texts_get(struct zts_texts *texts, uint32_t id, const char **text,
 				size_t *size, struct sonde_error *err);
 
+/*
+ * Where memory fails, names and conditions see a text as lost. Whether that happened since this was asked the last
+ * time: whoever is about to answer by texts asks, so that nothing is missing in silence.
+ */
+bool zts_texts_failed(struct zts_texts *texts);
+void zts_texts_set_failed(struct zts_texts *texts);
+
 /* A typed text taken apart: fields are ids or literals. */
 #define ZTS_TEXT_FIELDS 4
 struct zts_typed_text {

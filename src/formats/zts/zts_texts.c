@@ -392,6 +392,20 @@ uint32_t zts_texts_end(const struct zts_texts *texts)
 	return texts->end_id;
 }
 
+uint32_t zts_texts_next(const struct zts_texts *texts, uint32_t from)
+{
+	uint32_t next = texts->end_id;
+
+	for (size_t i = 0; i < texts->sources.count; i++) {
+		const struct texts_source *source = texts->sources.items[i];
+		uint32_t first = source->first_id > from ? source->first_id : from;
+
+		if (first < source->end_id && first < next)
+			next = first;
+	}
+	return next;
+}
+
 /* Keeps a copy of a text under its id. */
 static enum sonde_status keep_copy(struct zts_texts *texts, uint32_t id,
 				   const struct sonde_buffer *plain, struct sonde_error *err)

@@ -36,6 +36,12 @@ enum sonde_status zts_texts_all_readable(const struct zts_texts *texts, struct s
 /* One more than the highest id. */
 uint32_t zts_texts_end(const struct zts_texts *texts);
 
+/*
+ * The lowest id not below `from` that can have a text, or the end: damage may leave gaps of billions between files, which
+ * nobody wants to go through.
+ */
+uint32_t zts_texts_next(const struct zts_texts *texts, uint32_t from);
+
 /* The bytes of a text, unescaped, markers included; borrowed until the texts are freed. SONDE_END: no such id. */
 enum sonde_status zts_texts_get(struct zts_texts *texts, uint32_t id, const char **text,
 				size_t *size, struct sonde_error *err);

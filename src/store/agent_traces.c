@@ -641,7 +641,8 @@ static enum sonde_status decode(struct translation *translation, const void *bod
 		return status;
 	if (translation->tree.open)
 		return sonde_fail(translation->err, SONDE_TRUNCATED, size,
-				  "expected the end of a record, found the end of the data");
+				  "expected the end of a record, found the end of the data; a "
+				  "trace has to come in one request");
 	return SONDE_OK;
 }
 

@@ -17,7 +17,6 @@
 #include "base/file.h"
 #include "store/store_private.h"
 
-#define LOCK_NAME "sonde.lock"
 #define PID_SIZE 32
 
 static enum sonde_status refuse_locked(int fd, const char *path, struct sonde_error *err)
@@ -61,7 +60,7 @@ static enum sonde_status lock_at(struct sonde_store *store, const char *path,
 
 static enum sonde_status lock(struct sonde_store *store, struct sonde_error *err)
 {
-	char *path = sonde_path_join(store->base, LOCK_NAME);
+	char *path = sonde_path_join(store->base, ZTS_LOCK_NAME);
 	enum sonde_status status = path ? lock_at(store, path, err) : sonde_fail_nomem(err);
 
 	free(path);

@@ -133,6 +133,13 @@ out_has '^ +151  ROWS$' "names of attributes"
 # A store of our own.
 run store init new
 exits 0 "init"
+for command in info check "store search" "store stats" "store values"; do
+	# shellcheck disable=SC2086 # two words
+	run $command new
+	exits 0 "$command of a store without traces"
+done
+run info new
+out_has "state +finished" "and nothing is wrong with it"
 run store init new
 exits 3 "init of what is there"
 run store ingest nowhere trace

@@ -9,7 +9,10 @@
 #include "formats/zts/zts_findings.h"
 #include "formats/zts/zts_part.h"
 
-#define LOCK_NAME "sonde.lock"
+bool zts_is_base_file(const char *name)
+{
+	return !strcmp(name, ZTS_PROPS_NAME) || !strcmp(name, ZTS_LOCK_NAME) || name[0] == '.';
+}
 
 void zts_base_free(struct zts_base *base)
 {
@@ -105,7 +108,7 @@ static enum sonde_status open_parts(struct zts_base *base, const struct sonde_fo
 		char *path;
 
 		if (!zts_part_number(folder->names[i], &number)) {
-			if (strcmp(folder->names[i], LOCK_NAME) != 0)
+			if (!zts_is_base_file(folder->names[i]))
 				zts_found(diagnostics, FOREIGN, base->path, SONDE_NO_OFFSET,
 					  "folders with six hexadecimal digits\t%s",
 					  folder->names[i]);
@@ -134,23 +137,35 @@ static void report_gaps(const struct zts_base *base, struct sonde_diagnostics *d
 	}
 }
 
+bool zts_is_empty_store(const struct sonde_folder *folder)
+{
+	bool is_store = false;
+	uint32_t number;
+
+	for (size_t i = 0; i < folder->count; i++) {
+		if (zts_part_number(folder->names[i], &number))
+			return false;
+		is_store |= folder->names[i][0] != '.' && zts_is_base_file(folder->names[i]);
+	}
+	return is_store;
+}
+
 static enum sonde_status open_folder(struct zts_base *base, struct sonde_diagnostics *diagnostics,
 				     struct sonde_error *err)
 {
 	struct sonde_folder folder;
 	size_t named;
 	enum sonde_status status = sonde_folder_read(&folder, base->path, err);
-	bool has_lock = false;
+	bool is_empty_store;
 
 	if (status < 0)
 		return status;
 	status = open_parts(base, &folder, diagnostics, &named, err);
-	for (size_t i = 0; i < folder.count; i++)
-		has_lock |= strcmp(folder.names[i], LOCK_NAME) == 0;
+	is_empty_store = zts_is_empty_store(&folder);
 	sonde_folder_release(&folder);
 	if (status < 0)
 		return status;
-	if (!named && !has_lock) {
+	if (!named && !is_empty_store) {
 		sonde_fail(
 			err, SONDE_FORMAT, SONDE_NO_OFFSET,
 			"expected a trace store (a folder with folders like 000001), found none");

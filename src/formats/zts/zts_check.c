@@ -10,11 +10,7 @@
 #include <string.h>
 
 #include "formats/zts/zts_findings.h"
-
-bool zts_is_part_name(const char *name)
-{
-	return strlen(name) == 6 && strspn(name, "0123456789abcdef") == 6;
-}
+#include "formats/zts/zts_part.h"
 
 static bool has_affixes(const char *name, const char *prefix, const char *suffix)
 {
@@ -208,20 +204,17 @@ static enum sonde_status list_parts(struct store_check *store, const char *path,
 
 	for (size_t i = 0; i < store->folder.count && status == SONDE_OK; i++) {
 		const char *name = store->folder.names[i];
-		uint64_t number;
+		uint32_t number;
 
-		if (!zts_is_part_name(name)) {
-			/* hidden ones are parts that a writer makes or removes just now */
-			if (strcmp(name, ZTS_PROPS_NAME) != 0 && strcmp(name, "sonde.lock") != 0 &&
-			    name[0] != '.')
+		if (!zts_part_number(name, &number)) {
+			if (!zts_is_base_file(name))
 				zts_found(diagnostics, FOREIGN, path, SONDE_NO_OFFSET,
 					  "numbered folders\t\"%.60s\"", name);
 			continue;
 		}
-		number = strtoull(name, NULL, 16);
 		if (last != UINT64_MAX && number != last + 1)
 			zts_found(diagnostics, NUMBERING, path, SONDE_NO_OFFSET,
-				  "store %06" PRIx64 "\tstore %06" PRIx64, last + 1, number);
+				  "store %06" PRIx64 "\tstore %06" PRIx32, last + 1, number);
 		last = number;
 		status = add_part(store, path, name, err);
 	}
@@ -259,7 +252,7 @@ static enum sonde_status check_store(struct store_check *store, const char *path
 		status = add_part(store, path, NULL, err);
 	else
 		status = list_parts(store, path, diagnostics, err);
-	if (status == SONDE_OK && !store->count)
+	if (status == SONDE_OK && !store->count && !zts_is_empty_store(&store->folder))
 		zts_found(diagnostics, REFUSED, path, SONDE_NO_OFFSET,
 			  "folders 000000 to ffffff\tnone");
 	if (status == SONDE_OK)

@@ -18,8 +18,7 @@ struct zts_part_check {
 	struct sonde_buffer scratch;
 };
 
-/* Files that are of a part, or of a base folder. */
-bool zts_is_part_name(const char *name);
+/* Files that are of a part. */
 bool zts_is_part_file(const char *name);
 
 /* Texts that are missing, damaged or not put together as they should be. Opens check->texts. */

@@ -136,4 +136,7 @@ enum zts_text_kind {
 #define ZTS_PROPS_NAME_DOCUMENT "config.props"
 #define ZTS_PROPS_ARCHIVED 1u
 
+/* Ours: in the base folder, held by the program that writes. */
+#define ZTS_LOCK_NAME "sonde.lock"
+
 #endif

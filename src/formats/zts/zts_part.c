@@ -80,7 +80,7 @@ bool zts_part_number(const char *name, uint32_t *number)
 	return !name[6];
 }
 
-static uint32_t number_of_path(const char *path)
+uint32_t zts_part_number_of_path(const char *path)
 {
 	size_t end = strlen(path), start;
 	uint32_t number;
@@ -285,7 +285,7 @@ static enum sonde_status try_open(const char *path, struct sonde_diagnostics *di
 	*opened = NULL;
 	if (!part)
 		return sonde_fail_nomem(err);
-	part->number = number_of_path(path);
+	part->number = zts_part_number_of_path(path);
 	part->serial = atomic_fetch_add(&last_serial, 1) + 1;
 	part->path = strdup(path);
 	status = part->path ? open_files(part, diagnostics, err) : sonde_fail_nomem(err);

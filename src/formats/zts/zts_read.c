@@ -12,6 +12,7 @@
 
 #include "formats/zts/zts_define.h"
 #include "formats/zts/zts_findings.h"
+#include "formats/zts/zts_part.h"
 #include "formats/zts/zts_scan.h"
 
 static void zts_close(struct sonde_recording *recording)
@@ -215,11 +216,6 @@ enum sonde_status zts_recording_of_slots(const char *base, const struct zts_slot
 	return SONDE_OK;
 }
 
-static bool is_part_name(const char *name)
-{
-	return strlen(name) == 6 && strspn(name, "0123456789abcdef") == 6;
-}
-
 static bool has_data(const char *folder)
 {
 	char *path = sonde_path_join(folder, ZTS_DATA_NAME);
@@ -241,7 +237,8 @@ int zts_probe(const char *path)
 	if (sonde_folder_read(&folder, path, NULL) < 0)
 		return 0;
 	for (size_t i = 0; i < folder.count && !sure; i++) {
-		char *part = is_part_name(folder.names[i]) ?
+		uint32_t number;
+		char *part = zts_part_number(folder.names[i], &number) ?
 				     sonde_path_join(path, folder.names[i]) :
 				     NULL;
 
@@ -249,6 +246,8 @@ int zts_probe(const char *path)
 			sure = 90;
 		free(part);
 	}
+	if (zts_is_empty_store(&folder))
+		sure = 50;
 	sonde_folder_release(&folder);
 	return sure;
 }

@@ -5,12 +5,14 @@
  */
 #include "formats/zts/zts_recover.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/zts/zts_check.h"
 #include "formats/zts/zts_findings.h"
+#include "formats/zts/zts_part.h"
 #include "formats/zts/zts_read.h"
 #include "formats/zts/zts_wal.h"
 
@@ -320,35 +322,28 @@ static enum sonde_status copy_settings(struct recovery *recovery, const char *pa
 	return status == SONDE_NOMEM || status == SONDE_IO ? status : SONDE_OK;
 }
 
-/* A numbered folder alone keeps its number. */
-static const char *own_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	if (slash && zts_is_part_name(slash + 1))
-		return slash + 1;
-	return zts_is_part_name(path) ? path : "000000";
-}
-
 static enum sonde_status recover_all(struct recovery *recovery, const char *path,
 				     struct sonde_error *err)
 {
 	struct sonde_folder folder;
 	enum sonde_status status = sonde_folder_read(&folder, path, err);
 	bool is_single = false;
+	char name[16]; /* a numbered folder alone keeps its number */
 
 	if (status < 0)
 		return status;
+	snprintf(name, sizeof(name), "%06" PRIx32, zts_part_number_of_path(path));
 	for (size_t i = 0; i < folder.count; i++)
 		is_single |= !strcmp(folder.names[i], ZTS_DATA_NAME);
 	if (is_single)
-		status = recover_part(recovery, path, own_name(path), err);
+		status = recover_part(recovery, path, name, err);
 	else
 		status = copy_settings(recovery, path, err);
 	for (size_t i = 0; !is_single && i < folder.count && status == SONDE_OK; i++) {
+		uint32_t number;
 		char *from;
 
-		if (!zts_is_part_name(folder.names[i]))
+		if (!zts_part_number(folder.names[i], &number))
 			continue;
 		from = sonde_path_join(path, folder.names[i]);
 		status = from ? recover_part(recovery, from, folder.names[i], err) :

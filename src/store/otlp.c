@@ -439,8 +439,8 @@ static bool is_name(const struct otlp_value *attribute)
 }
 
 /*
- * All names that slots of this request will have, interned before any tree: a part that has no place for
- * one is full before, not in the middle.
+ * All names that slots of this request will have, interned before any tree: a part that has no
+ * place for one is full before, not in the middle.
  */
 static bool names_fit(const struct otlp_request *request, struct zts_writer *writer)
 {
@@ -471,9 +471,9 @@ static bool names_fit(const struct otlp_request *request, struct zts_writer *wri
 }
 
 /*
- * All trees, or none: where one fails, those before it go too, with whatever else is not on the disk yet
- * (whose senders are told, and send it again). Only where a part is full in the middle are the trees before
- * in that part already: names, which fill it mostly, are looked at before.
+ * All trees, or none: where one fails, those before it go too, with whatever else is not on the
+ * disk yet (whose senders are told, and send it again). Only where a part is full in the middle are
+ * the trees before in that part already: names, which fill it mostly, are looked at before.
  */
 static enum sonde_status put_trees(const struct otlp_request *request, struct sonde_store *store,
 				   struct sonde_ingest_result *result, uint64_t *ticket,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests of OpenTelemetry and of agents with each allocation and each call to the system failing in turn: a
- * request is in the store whole or not at all, so that a client that sends it again has every trace once.
+ * Requests of OpenTelemetry and of agents with each allocation and each call to the system failing
+ * in turn: a request is in the store whole or not at all, so that a client that sends it again has
+ * every trace once.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Search, get, stats and values of a store with each allocation failing in turn: they fail cleanly, or
- * answer what they answer without faults. Nothing is ever missing because memory was.
+ * Search, get, stats and values of a store with each allocation failing in turn: they fail cleanly,
+ * or answer what they answer without faults. Nothing is ever missing because memory was.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzzes conditions of searches: up to the first newline an expression, behind it texts that are held against it.
- * A fault has a place in the expression; what is understood is a tree whose conditions can all be asked.
+ * Fuzzes conditions of searches: up to the first newline an expression, behind it texts that are
+ * held against it. A fault has a place in the expression; what is understood is a tree whose
+ * conditions can all be asked.
  */
 #include <string.h>
 

@@ -283,7 +283,7 @@ class ByHand(ServeCase):
                     self.assertIn([alone], trees)
 
     def test_several_requests(self):
-        """Spans of a trace that come in three requests, in any order, each into another part: one tree."""
+        """Spans of a trace in three requests, in any order, each into another part: one tree."""
         pieces = [[(1, 0), (2, 1)], [(3, 2), (4, 3)], [(5, 4), (6, 1)]]
         orders = list(itertools.permutations(range(3)))
         for step in range(3):

@@ -382,7 +382,10 @@ static void test_losses(void **state)
 	sonde_loss_free(loss);
 }
 
-/* Calls without an end, and texts with a NUL: what a store makes of them is told, and nothing else is. */
+/*
+ * Calls without an end, and texts with a NUL: what a store makes of them is told, and nothing else
+ * is.
+ */
 static void test_ends_and_nuls(void **state)
 {
 	struct sonde_recording *source = memory_recording_new(3);

@@ -54,7 +54,7 @@
 	  "a trace refers to a text of another kind than needed", "it is shown as it is")          \
 	/* the text index */                                                                       \
 	X(TEXT_UNREADABLE, "zts-text-unreadable", ERROR, "a .wal or .fmi file cannot be opened",   \
-	  "its texts show as #id, searches miss them; mend its rights or the disk")              \
+	  "its texts show as #id, searches miss them; mend its rights or the disk")                \
 	X(WAL_MAGIC, "zts-wal-magic", ERROR, "a .wal file does not start like one",                \
 	  "its texts are lost; traces show them as #id")                                           \
 	X(WAL_ENTRY, "zts-wal-entry", ERROR, "an entry of a .wal file is damaged",                 \

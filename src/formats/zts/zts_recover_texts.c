@@ -95,7 +95,9 @@ static int compare_ids(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-/* The next id that has a text, or needs one; `at` goes along in the list of those that are missing. */
+/*
+ * The next id that has a text, or needs one; `at` goes along in the list of those that are missing.
+ */
 static uint32_t next_id(const struct zts_part_recovery *part, uint32_t from, size_t *at)
 {
 	uint32_t next = zts_texts_next(part->texts, from);

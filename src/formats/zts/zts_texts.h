@@ -37,8 +37,8 @@ enum sonde_status zts_texts_all_readable(const struct zts_texts *texts, struct s
 uint32_t zts_texts_end(const struct zts_texts *texts);
 
 /*
- * The lowest id not below `from` that can have a text, or the end: damage may leave gaps of billions between files, which
- * nobody wants to go through.
+ * The lowest id not below `from` that can have a text, or the end: damage may leave gaps of
+ * billions between files, which nobody wants to go through.
  */
 uint32_t zts_texts_next(const struct zts_texts *texts, uint32_t from);
 
@@ -47,8 +47,9 @@ enum sonde_status zts_texts_get(struct zts_texts *texts, uint32_t id, const char
 				size_t *size, struct sonde_error *err);
 
 /*
- * Where memory fails, names and conditions see a text as lost. Whether that happened since this was asked the last
- * time: whoever is about to answer by texts asks, so that nothing is missing in silence.
+ * Where memory fails, names and conditions see a text as lost. Whether that happened since this was
+ * asked the last time: whoever is about to answer by texts asks, so that nothing is missing in
+ * silence.
  */
 bool zts_texts_failed(struct zts_texts *texts);
 void zts_texts_set_failed(struct zts_texts *texts);

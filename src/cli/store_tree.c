@@ -7,6 +7,7 @@
 #include "base/uuid.h"
 #include "cli/human.h"
 #include "cli/text.h"
+#include "formats/zts/zts_json.h"
 #include "store/attribute.h"
 
 #define TIME_WIDTH 12
@@ -33,6 +34,17 @@ struct sonde_names *cli_store_names_of(struct cli_store_names *names, const stru
 	if (of)
 		*of = (struct sonde_names){ .texts = part->texts };
 	return of;
+}
+
+bool cli_store_names_failed(const struct cli_store_names *names)
+{
+	bool failed = false;
+	size_t i;
+
+	for (i = 0; i < names->parts.count; i++)
+		failed |= zts_texts_failed(names->parts.items[i].texts) ||
+			  names->parts.items[i].bytes.failed;
+	return failed;
 }
 
 bool cli_exception_of(struct zts_texts *texts, uint32_t id, struct cli_exception *exception)
@@ -110,22 +122,28 @@ static void put_attributes(struct tree_output *output, uint32_t record)
 		sonde_buffer_clear(&output->space);
 		sonde_value_put_text(texts, cursor.value, &output->space);
 		cli_put_escaped_sized(output->out, output->space.data, output->space.size);
+		output->out->failed |= output->space.failed;
 		sonde_buffer_put_char(output->out, '\n');
 	}
 }
 
 /* A frame; those that are lines of a stack trace as it was printed bring their own "at". */
-static void put_frame(struct tree_output *output, uint32_t id)
+static void put_frame_text(struct tree_output *output, const char *frame, size_t size)
 {
-	size_t size;
-	const char *frame = sonde_names_get(output->names, id, &size);
-
 	for (; size && (*frame == ' ' || *frame == '\t'); frame++)
 		size--;
 	begin_detail(output, 2);
 	sonde_buffer_put_text(output->out, size > 3 && !memcmp(frame, "at ", 3) ? "" : "at ");
 	cli_put_escaped_sized(output->out, frame, size);
 	sonde_buffer_put_char(output->out, '\n');
+}
+
+static void put_frame(struct tree_output *output, uint32_t id)
+{
+	size_t size;
+	const char *frame = sonde_names_get(output->names, id, &size);
+
+	put_frame_text(output, frame, size);
 }
 
 static void put_stack(struct tree_output *output, uint32_t id)
@@ -169,6 +187,52 @@ static void put_exception(struct tree_output *output, uint32_t id)
 	}
 }
 
+/* The line of an exception that lies in the data, whose class and message the reader is at. */
+static void put_inline_title(struct tree_output *output, struct sonde_json_reader *json,
+			     bool is_cause)
+{
+	enum cli_style style = output->cli->out_colour ? CLI_STYLE_RED : CLI_STYLE_NONE;
+	unsigned int i;
+
+	begin_detail(output, 0);
+	sonde_buffer_put_text(output->out, is_cause ? "caused by " : "! ");
+	cli_put_style(output->out, style);
+	for (i = 0; i < 2; i++) {
+		sonde_json_next(json, NULL); /* the key */
+		if (sonde_json_next(json, NULL) != SONDE_OK || json->token != SONDE_JSON_STRING)
+			break;
+		sonde_buffer_put_text(output->out, i && json->length ? ": " : "");
+		cli_put_escaped_sized(output->out, json->text, json->length);
+	}
+	cli_put_style_end(output->out, style);
+	sonde_buffer_put_char(output->out, '\n');
+}
+
+/* An exception that is no text of the store: as the recording of the store shows it. */
+static void put_inline_exception(struct tree_output *output, uint32_t number)
+{
+	struct sonde_buffer object = { 0 };
+	struct sonde_json_writer writer;
+	struct sonde_json_reader json;
+	bool is_cause = false;
+
+	sonde_json_writer_init(&writer, &object, false);
+	zts_json_put_inline_exception(output->names->texts, &output->tree->loaded.tree, number,
+				      &writer, &output->space);
+	output->out->failed |= object.failed;
+	sonde_json_reader_init(&json, object.data, object.size, NULL, NULL);
+	while (sonde_json_next(&json, NULL) == SONDE_OK && json.token == SONDE_JSON_OBJECT_BEGIN) {
+		put_inline_title(output, &json, is_cause);
+		sonde_json_next(&json, NULL); /* the key of the stack, and its beginning */
+		sonde_json_next(&json, NULL);
+		while (sonde_json_next(&json, NULL) == SONDE_OK && json.token == SONDE_JSON_STRING)
+			put_frame_text(output, json.text, json.length);
+		is_cause = sonde_json_next(&json, NULL) == SONDE_OK; /* the key of the cause */
+	}
+	sonde_json_reader_release(&json);
+	sonde_buffer_release(&object);
+}
+
 /* Behind the first record of a tree that hangs under another: whose it is, and its id. */
 static void put_origin(struct tree_output *output)
 {
@@ -189,6 +253,7 @@ static void put_record(struct tree_output *output, const struct sonde_joined_rec
 	const struct zts_record *record = sonde_joined_record(output->joined, shown);
 	uint32_t number = shown->record - output->tree->loaded.root;
 	bool failed = record->flags & ZTS_RECORD_ERROR;
+	bool has_inline = !record->exception && record->inline_exception != SONDE_NONE;
 
 	put_time_column(output, output->tree->duration_ns[number]);
 	put_time_column(output, output->tree->self_ns[number]);
@@ -198,13 +263,15 @@ static void put_record(struct tree_output *output, const struct sonde_joined_rec
 								     DEEPEST_INDENT;
 	cli_put_spaces(output->out, output->indent);
 	put_name(output, record->method);
-	if (failed && !record->exception)
+	if (failed && !record->exception && !has_inline)
 		sonde_buffer_put_text(output->out, "  (error)");
 	if (!number && shown->depth)
 		put_origin(output);
 	sonde_buffer_put_char(output->out, '\n');
 	put_attributes(output, shown->record);
 	put_exception(output, record->exception);
+	if (has_inline)
+		put_inline_exception(output, record->inline_exception);
 }
 
 static void put_fact(struct tree_output *output, const char *title, uint32_t name)
@@ -271,5 +338,6 @@ void cli_put_tree(struct cli *cli, const struct sonde_joined *joined, struct cli
 		if (!cli_flush_when_full(cli))
 			break;
 	}
+	cli->out.failed |= output.space.failed || cli_store_names_failed(names);
 	sonde_buffer_release(&output.space);
 }

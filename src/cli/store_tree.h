@@ -15,6 +15,9 @@ void cli_store_names_release(struct cli_store_names *names);
 /* NULL where memory failed. */
 struct sonde_names *cli_store_names_of(struct cli_store_names *names, const struct zts_part *part);
 
+/* Whether names could not be had for want of memory. */
+bool cli_store_names_failed(const struct cli_store_names *names);
+
 void cli_put_tree(struct cli *cli, const struct sonde_joined *joined,
 		  struct cli_store_names *names);
 

@@ -8,6 +8,7 @@
 
 #include "base/uuid.h"
 #include "cli/store_tree.h"
+#include "formats/zts/zts_json.h"
 #include "store/attribute.h"
 
 struct json_output {
@@ -189,6 +190,12 @@ static void begin_record(struct json_output *output, const struct sonde_joined_r
 	put_attributes(output, shown->record);
 	if (record->exception)
 		put_exception(output, record->exception);
+	else if (record->inline_exception != SONDE_NONE) {
+		sonde_json_key(&output->json, "exception");
+		zts_json_put_inline_exception(output->names->texts, &output->tree->loaded.tree,
+					      record->inline_exception, &output->json,
+					      &output->space);
+	}
 	sonde_json_key(&output->json, "children");
 	sonde_buffer_put_char(&output->cli->out, '[');
 }
@@ -232,5 +239,6 @@ void cli_put_tree_json(struct cli *cli, const struct sonde_joined *joined,
 			break;
 	}
 	close_to(&output, &open, 0);
+	cli->out.failed |= output.space.failed || cli_store_names_failed(names);
 	sonde_buffer_release(&output.space);
 }

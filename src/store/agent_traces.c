@@ -615,10 +615,12 @@ static enum sonde_status put_trees(struct translation *translation, const uint64
 static enum sonde_status store_trees(struct translation *translation, struct sonde_store *store,
 				     const uint64_t uuid[2], uint64_t *ticket)
 {
+	struct sonde_error failure = { .status = SONDE_IO };
 	unsigned int stuck = 0;
 	enum sonde_status status;
 	uint32_t next = 0, before;
 
+	/* all trees or none, as far as one part holds them: see put_trees() of otlp.c */
 	do {
 		before = next;
 		status = sonde_store_begin(store, &translation->writer, translation->err);
@@ -626,6 +628,9 @@ static enum sonde_status store_trees(struct translation *translation, struct son
 			return status;
 		translation->agent->request++; /* ids of another part are others */
 		status = put_trees(translation, uuid, &next);
+		if (status < 0 && status != SONDE_LIMIT && next > before)
+			zts_writer_give_up(translation->writer,
+					   translation->err ? translation->err : &failure);
 		sonde_store_end(store, ticket);
 		stuck = next > before ? 0 : stuck + 1;
 	} while (status == SONDE_LIMIT && stuck < 2);
@@ -644,7 +649,8 @@ static enum sonde_status decode(struct translation *translation, const void *bod
 		return status;
 	if (translation->tree.open)
 		return sonde_fail(translation->err, SONDE_TRUNCATED, size,
-				  "expected the end of a record, found the end of the data");
+				  "expected the end of a record, found the end of the data; a "
+				  "trace has to come in one request");
 	return SONDE_OK;
 }
 

@@ -516,5 +516,6 @@ enum sonde_status sonde_find(struct sonde_finder *finder, const struct sonde_que
 		set_copy(slots, &finder->summary->traces);
 		return SONDE_OK;
 	}
-	return find_node(finder, query, query->root, &finder->summary->traces, slots, err);
+	status = find_node(finder, query, query->root, &finder->summary->traces, slots, err);
+	return status == SONDE_OK ? sonde_look_failed(&finder->look, err) : status;
 }

@@ -95,7 +95,9 @@ static enum sonde_status load_tree(struct sonde_joined *joined, const struct son
 	if (status != SONDE_OK)
 		return status;
 	tree->count = tree->loaded.tree.records.items[tree->loaded.root].records;
-	return measure(tree) ? SONDE_OK : sonde_fail_nomem(err);
+	if (!measure(tree) || zts_texts_failed(place->part->texts))
+		return sonde_fail_nomem(err);
+	return SONDE_OK;
 }
 
 static const struct zts_identity *identity_of(const struct sonde_joined_tree *tree, uint32_t record)

@@ -18,6 +18,13 @@ void sonde_look_release(struct sonde_look *look)
 	sonde_buffer_release(&look->name);
 }
 
+enum sonde_status sonde_look_failed(struct sonde_look *look, struct sonde_error *err)
+{
+	if (zts_texts_failed(look->part->texts) || look->space.failed || look->name.failed)
+		return sonde_fail_nomem(err);
+	return SONDE_OK;
+}
+
 const char *const *sonde_field_attributes(enum sonde_query_field field)
 {
 	static const char *const none[] = { NULL };
@@ -256,6 +263,8 @@ bool sonde_method_matches(struct zts_texts *texts, const struct sonde_query_node
 	sonde_buffer_put_char(space, '.');
 	if (zts_texts_typed(texts, method.fields[1], &part, NULL) == SONDE_OK && part.text)
 		sonde_buffer_put(space, part.text, part.size);
+	if (space->failed)
+		zts_texts_set_failed(texts);
 	return sonde_query_matches(test, space->data, space->size);
 }
 
@@ -434,7 +443,7 @@ enum sonde_status sonde_look_times(struct sonde_look *look, uint32_t slot, uint6
 	if (loaded)
 		zts_loaded_times(look->part, &look->loaded, look->loaded.root, start_ns,
 				 duration_ns);
-	return status;
+	return status == SONDE_OK ? sonde_look_failed(look, err) : status;
 }
 
 enum sonde_status sonde_look_test(struct sonde_look *look, const struct sonde_query_node *test,

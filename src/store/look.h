@@ -19,6 +19,9 @@ struct sonde_look {
 };
 void sonde_look_release(struct sonde_look *look);
 
+/* SONDE_NOMEM where memory failed on the way to an answer, which is not to be believed then. */
+enum sonde_status sonde_look_failed(struct sonde_look *look, struct sonde_error *err);
+
 /* One condition (SONDE_QUERY_TEST). */
 enum sonde_status sonde_look_test(struct sonde_look *look, const struct sonde_query_node *test,
 				  uint32_t slot, bool *matches, struct sonde_error *err);

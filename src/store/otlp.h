@@ -126,6 +126,12 @@ enum sonde_status otlp_read_json(struct otlp_request *request, const void *body,
 /* Makes trees of the spans: every span is in exactly one. */
 enum sonde_status otlp_link(struct otlp_request *request, struct sonde_error *err);
 
+/* A span's kind as a type: "server", "kind-9", or "" where it has none. */
+#define OTLP_KIND_NAME 16
+const char *otlp_kind_name(uint32_t kind, char space[OTLP_KIND_NAME]);
+/* Whether a resource's attribute of this name is the env of its traces. */
+bool otlp_is_environment(const struct otlp_text *name);
+
 /*
  * Writes the trees from roots.items[*next_root] on, and counts that on: the writer keeps those
  * before a failure. SONDE_LIMIT: the part is full, the rest goes into the next.

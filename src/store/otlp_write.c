@@ -404,7 +404,7 @@ static uint32_t make_exception(struct writing *writing, const struct otlp_span *
 
 /* --- resources and scopes --- */
 
-static bool is_environment(const struct otlp_text *name)
+bool otlp_is_environment(const struct otlp_text *name)
 {
 	return otlp_text_is(name, "deployment.environment") ||
 	       otlp_text_is(name, "deployment.environment.name");
@@ -445,7 +445,7 @@ static enum sonde_status prepare_resource(struct writing *writing, uint32_t posi
 			writing->app = prepared->value.string;
 		else if (otlp_text_is(&attribute->key, "host.name"))
 			writing->host = prepared->value.string;
-		else if (is_environment(&attribute->key))
+		else if (otlp_is_environment(&attribute->key))
 			writing->env = prepared->value.string;
 	}
 	return writing->prepared_cbor.failed ? sonde_fail_nomem(err) : SONDE_OK;
@@ -501,14 +501,14 @@ static void add_scope(struct writing *writing, uint32_t position)
 
 /* --- records and trees --- */
 
-static const char *kind_name(uint32_t kind, char space[16])
+const char *otlp_kind_name(uint32_t kind, char space[OTLP_KIND_NAME])
 {
 	static const char *const names[] = { "",       "internal", "server",
 					     "client", "producer", "consumer" };
 
 	if (kind < sizeof(names) / sizeof(names[0]))
 		return names[kind];
-	snprintf(space, 16, "kind-%u", kind);
+	snprintf(space, OTLP_KIND_NAME, "kind-%u", kind);
 	return space;
 }
 
@@ -522,11 +522,11 @@ static void begin_record(struct writing *writing, const struct otlp_span *span, 
 	};
 	uint32_t name = zts_writer_text(writing->writer, ZTS_TEXT_METHOD_NAME, span->name.data,
 					span->name.size);
-	char space[16];
+	char space[OTLP_KIND_NAME];
 
 	head.method = zts_writer_method(writing->writer, 0, name, 0);
 	if (is_root)
-		head.type = intern_literal(writing, kind_name(span->kind, space));
+		head.type = intern_literal(writing, otlp_kind_name(span->kind, space));
 	zts_writer_begin_record(writing->writer, &head);
 	if (is_root) {
 		char uuid[SONDE_UUID_SIZE];
@@ -534,7 +534,7 @@ static void begin_record(struct writing *writing, const struct otlp_span *span, 
 		sonde_uuid_format(span->trace_id, uuid);
 		add_literal(writing, RESERVED_DTRACE_UUID, uuid);
 	} else {
-		add_literal(writing, RESERVED_KIND, kind_name(span->kind, space));
+		add_literal(writing, RESERVED_KIND, otlp_kind_name(span->kind, space));
 	}
 }
 
@@ -639,7 +639,7 @@ static enum sonde_status write_tree(struct writing *writing, uint32_t root, uint
 	head.host = writing->host;
 	zts_writer_begin_trace(writing->writer, &head);
 	*records = write_records(writing, root, number);
-	if (writing->cbor.failed || writing->scope_cbor.failed) {
+	if (writing->cbor.failed || writing->scope_cbor.failed || writing->text.failed) {
 		zts_writer_abandon_trace(writing->writer);
 		return sonde_fail_nomem(err);
 	}

@@ -38,6 +38,7 @@ static void add_to(struct gatherer *gatherer, struct sonde_group *group)
 
 static void add_named(struct gatherer *gatherer, const char *name, size_t size)
 {
+	gatherer->out_of_memory |= gatherer->name.failed;
 	add_to(gatherer, sonde_gather(gatherer->gathering, stretch_of(gatherer), name, size));
 }
 
@@ -251,6 +252,8 @@ static enum sonde_status gather(struct zts_part *part, const void *request,
 
 	if (status == SONDE_OK)
 		status = add_slots(&gatherer, &slots, err);
+	if (status == SONDE_OK && (gatherer.names.bytes.failed || zts_texts_failed(part->texts)))
+		status = sonde_fail_nomem(err);
 	gathering->groups.unreadable += finder.look.unreadable;
 	zts_set_release(&slots);
 	sonde_finder_release(&finder);

@@ -224,6 +224,8 @@ static enum sonde_status find_pairs(struct zts_texts *texts, const char *attribu
 	for (key = zts_set_next(keys, 0); key != SIZE_MAX && status == SONDE_OK;
 	     key = zts_set_next(keys, key + 1))
 		status = zts_texts_pairs(texts, (uint32_t)key, note_pair, pairs, err);
+	if (status == SONDE_OK && pairs->literals.failed)
+		status = sonde_fail_nomem(err);
 	return status;
 }
 
@@ -277,7 +279,8 @@ static enum sonde_status gather(struct zts_part *part, const void *request,
 	if (status == SONDE_OK)
 		status = values->attribute ? count_values(&counter, &slots, err) :
 					     count_by_looking(&counter, &slots, err);
-	if (status == SONDE_OK && counter.out_of_memory)
+	if (status == SONDE_OK && (counter.out_of_memory || counter.name.failed ||
+				   counter.names.bytes.failed || zts_texts_failed(part->texts)))
 		status = sonde_fail_nomem(err);
 	gathering->groups.unreadable += finder.look.unreadable;
 	zts_set_release(&slots);

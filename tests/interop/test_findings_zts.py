@@ -111,7 +111,8 @@ FAULTS = {
     "zts-generation-2": (with_file("meta.db", b""), None),
 }
 # Shown by tests of their own, below.
-BASE_FAULTS = {"zts-refused", "zts-numbering", "zts-data-missing"}
+BASE_FAULTS = {"zts-refused", "zts-numbering", "zts-data-missing", "zts-text-unreadable",
+               "zts-trace-lanes"}
 
 
 class Findings(SondeCase):
@@ -174,6 +175,37 @@ class Findings(SondeCase):
         base = self.part(with_file("traces.dat", None), "000001")
         found = self.findings_of(base)
         self.assertIn("zts-data-missing", [finding["id"] for finding in found])
+
+    def test_text_unreadable(self):
+        """A file that cannot even be opened may be whole: recover does not go on without it."""
+        base = self.part(GOOD)
+        os.mkdir(os.path.join(base, "000000", "text-00000100.wal"))
+        found, = [finding for finding in self.findings_of(base)
+                  if finding["id"] == "zts-text-unreadable"]
+        self.assertEqual(found["severity"], "error")
+        self.assertTrue(found["file"].endswith("text-00000100.wal"), found)
+        done = self.run_sonde("recover", base, "-o", self.path("good"))
+        self.assertNotIn(done.returncode, (0, 1))
+        self.assertIn("text-00000100.wal", done.stderr.decode())
+        self.assertFalse(os.path.exists(self.path("good")))
+        os.rmdir(os.path.join(base, "000000", "text-00000100.wal"))
+        self.sonde("recover", base, "-o", self.path("good"))
+        self.assertEqual(self.findings_of(self.path("good")), [])
+
+    def test_trace_lanes(self):
+        """Nothing is wrong with the store, but the recording shows other times: opening tells."""
+        writer = small_part()
+        method = writer.method("a.B", "c", "()V")
+        writer.traces.clear()
+        for count in (63, 64):
+            writer.add(Record(method, 0, 5000, [Record(method, i, i + 5100, span=i + 1)
+                                                for i in range(count)], timestamp=MS_2019))
+        base = self.part(writer.files())
+        self.assertNotIn("zts-trace-lanes", [one["id"] for one in self.findings_of(base)])
+        info, = json.loads(self.sonde("info", "--json", base))["recordings"]
+        found = [one for one in info["findings"] if one["id"] == "zts-trace-lanes"]
+        self.assertEqual(len(found), 1, info["findings"])
+        self.assertIn("slot 1", found[0]["expected"])
 
     def test_all_have_a_fault(self):
         listed = json.loads(self.sonde("check", "--list", "--json"))

@@ -7,6 +7,7 @@ whole. SONDE is the command; the packages are installed by tools/setup.sh.
 Names of tests as arguments run only those.
 """
 import base64
+import itertools
 import json
 import math
 import os
@@ -280,6 +281,33 @@ class ByHand(ServeCase):
                 self.assertIn(["other trace", "its child"], trees)
                 for alone in ("orphan", "copy", "itself"):
                     self.assertIn([alone], trees)
+
+    def test_several_requests(self):
+        """Spans of a trace in three requests, in any order, each into another part: one tree."""
+        pieces = [[(1, 0), (2, 1)], [(3, 2), (4, 3)], [(5, 4), (6, 1)]]
+        orders = list(itertools.permutations(range(3)))
+        for step in range(3):
+            server = self.serve()
+            for number, order in enumerate(orders):
+                trace = (0x7000 + number).to_bytes(16, "big")
+                spans = [span_message(trace, span.to_bytes(8, "big"), f"s{span}",
+                                      parent.to_bytes(8, "big") if parent else b"",
+                                      START_NS + span, START_NS + 100 - span)
+                         for span, parent in pieces[order[step]]]
+                self.assertEqual(server.post(request_message(spans)).status, 200)
+            server.stop()
+            self.sonde("store", "rotate", self.path("store"))
+        self.assertGreaterEqual(len([name for name in os.listdir(self.path("store"))
+                                     if len(name) == 6 and name.isdigit()]), 3)
+
+        def shape(node):
+            return node["method"], [shape(inner) for inner in node["children"]]
+        for number in range(len(orders)):
+            found = self.get(self.path("store"), (0x7000 + number).to_bytes(16, "big").hex())
+            with self.subTest(order=orders[number]):
+                self.assertEqual([shape(one["root"]) for one in found], [
+                    ("s1", [("s2", [("s3", [("s4", [("s5", [])])])]), ("s6", [])])])
+        self.assert_sound(self.path("store"))
 
     def test_rejected_spans(self):
         trace, span = numbered_ids(1)

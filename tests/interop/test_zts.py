@@ -125,9 +125,10 @@ class Read(ZtsCase):
         method = writer.method("a.B", "c", "()V")
         class_id, file = writer.typed(5, b"x.Bad"), writer.string("B.java")
         name = writer.typed(6, b"c")
+        cause = writer.exception("x.Worse", "deep", ())
         frame = head(4, 4) + cbor(class_id) + cbor(name) + cbor(file) + cbor(12)
-        raw = tag(0x22, head(4, 5) + cbor(1) + cbor(class_id) + text("why") + cbor(0) +
-                  head(4, 1) + frame)
+        raw = tag(0x22, head(4, 5) + cbor(1) + cbor(class_id) + text("why") +
+                  cbor(cause) + head(4, 1) + frame)
         prolog = b"\xc8\x9f" + tag(0x0a, head(2, 8) + (method << 40 | 105).to_bytes(8, "big")) + \
             tag(0x0c, head(2, 8) + (3 << 40 | 110).to_bytes(8, "big")) + b"\xff"
         raw += tag(0x09, head(5, 1) + text("key") + text("value")) + prolog
@@ -140,8 +141,14 @@ class Read(ZtsCase):
         self.assertEqual([(call.stop - MS_2019 * 10 ** 6) // 65536 for call in calls],
                          [100, 10, 30])
         self.assertEqual(calls[0].event["arguments"]["attributes"], {"key": "value"})
-        self.assertEqual(calls[0].exception, {"class": "x.Bad", "message": "why",
-                                              "stack": ["x.Bad.c(B.java:12)"], "cause": None})
+        wanted = {"class": "x.Bad", "message": "why", "stack": ["x.Bad.c(B.java:12)"],
+                  "cause": {"class": "x.Worse", "message": "deep", "stack": [], "cause": None}}
+        self.assertEqual(calls[0].exception, wanted)
+        got = json.loads(self.sonde("store", "get", "--json", "--all", self.path("store")))
+        self.assertEqual(got["traces"][0]["root"]["exception"], wanted)
+        told = self.sonde("store", "get", "--all", self.path("store"))
+        self.assertRegex(told, r"(?m)^ +! x.Bad: why\n +at x.Bad.c\(B.java:12\)\n"
+                               r" +caused by x.Worse: deep$")
 
     def test_overlap(self):
         """Spans that overlap their siblings or outlive their parent go to lanes of their own."""

@@ -382,6 +382,51 @@ static void test_losses(void **state)
 	sonde_loss_free(loss);
 }
 
+/*
+ * Calls without an end, and texts with a NUL: what a store makes of them is told, and nothing else
+ * is.
+ */
+static void test_ends_and_nuls(void **state)
+{
+	struct sonde_recording *source = memory_recording_new(3);
+	struct sonde_loss *loss = sonde_loss_new();
+	uint32_t process = memory_add_process(source, "server");
+	uint32_t outer = memory_add_function(source, process, "outer");
+	uint32_t inner = memory_add_function(source, process, "inner");
+	uint32_t type = memory_add_event_type(source, ZTS_EXCEPTION_TYPE, ZTS_EXCEPTION_SIGNATURE);
+	uint32_t track = memory_add_track(source, process, "");
+	struct sonde_event event = memory_event(SONDE_EVENT_EXCEPTION, 4, outer, 1);
+	struct sonde_buffer packed = { 0 };
+
+	(void)state;
+	sonde_arguments_put_text(&packed, "Bad", 3);
+	sonde_arguments_put_text(&packed, "a\0b", 3);
+	sonde_arguments_put_text(&packed, "[]", 2);
+	sonde_arguments_put_text(&packed, "null", 4);
+	memory_add_event(source, track, memory_event(SONDE_EVENT_CALL, 1, outer, 1));
+	memory_add_event(source, track, memory_event(SONDE_EVENT_CALL, 2, inner, 2));
+	event.detail = memory_add_arguments(source, track, type, packed.data, packed.size);
+	memory_add_event(source, track, event);
+	sonde_buffer_clear(&packed);
+	sonde_arguments_put_text(&packed, "Bad", 3);
+	sonde_arguments_put_text(&packed, "\\u0000", 6); /* six characters, no NUL */
+	sonde_arguments_put_text(&packed, "[]", 2);
+	sonde_arguments_put_text(&packed, "null", 4);
+	memory_add_event(source, track, memory_event(SONDE_EVENT_CALL, 5, outer, 1));
+	event.time_ns = 6;
+	event.detail = memory_add_arguments(source, track, type, packed.data, packed.size);
+	memory_add_event(source, track, event);
+	memory_add_event(source, track, memory_event(SONDE_EVENT_CALL, 7, outer, 1));
+	memory_add_event(source, track, memory_event(SONDE_EVENT_CALL, 8, inner, 2));
+	assert_sound(write_store(source, "ends", NULL, loss));
+	assert_int_equal(lost(loss, "calls that never ended"), 3);
+	assert_int_equal(lost(loss, "texts with a NUL"), 1);
+	assert_null(sonde_loss_at(loss, 2));
+	sonde_buffer_release(&packed);
+	sonde_recording_close(source);
+	sonde_loss_free(loss);
+}
+
 /* A request with two steps, one of which fails; and what the program does beside. */
 static struct sonde_recording *make_requests(void)
 {
@@ -556,6 +601,7 @@ int main(void)
 		cmocka_unit_test(test_cursors),
 		cmocka_unit_test(test_of_slots),
 		cmocka_unit_test(test_losses),
+		cmocka_unit_test(test_ends_and_nuls),
 		cmocka_unit_test(test_arguments_become_attributes),
 		cmocka_unit_test(test_ingest),
 		cmocka_unit_test(test_script_through_atf),

@@ -394,6 +394,14 @@ static enum sonde_status leave(struct zts_builder *builder, uint64_t time, uint3
 	return --builder->records_open ? SONDE_OK : end_trace(builder, err);
 }
 
+/* The innermost open call is over, though nothing said so. */
+static enum sonde_status close_call(struct zts_builder *builder, uint64_t time,
+				    struct sonde_error *err)
+{
+	builder->lost[ZTS_LOSS_OPEN] += builder->open.items[builder->open.count - 1].is_record;
+	return leave(builder, time, 0, 0, err);
+}
+
 /* The call that an event leaves; those above it are over too. SIZE_MAX: it is not there. */
 static size_t find_left(const struct zts_builder *builder, const struct sonde_event *event)
 {
@@ -428,7 +436,7 @@ static enum sonde_status take_leave(struct zts_builder *builder, const struct so
 	}
 	time = builder->writer ? time_of(builder, event) : 0;
 	while (status == SONDE_OK && builder->open.count > left + 1)
-		status = leave(builder, time, 0, 0, err);
+		status = close_call(builder, time, err);
 	if (status < 0 || !builder->open.items[left].is_record)
 		return status < 0 ? status : leave(builder, time, 0, 0, err);
 	is_ours = call.type && call.type->kind == ZTS_TYPE_EXCEPTION;
@@ -507,7 +515,7 @@ enum sonde_status zts_builder_track_end(struct sonde_sink *sink, uint32_t track,
 	if (builder->track == track) {
 		/* calls that never ended last as long as anything in their track */
 		while (builder->open.count && status == SONDE_OK)
-			status = leave(builder, builder->time_ns, 0, 0, err);
+			status = close_call(builder, builder->time_ns, err);
 		builder->track = SONDE_NONE;
 	}
 	return status < 0 ? status : report_losses(builder, err);

@@ -15,6 +15,7 @@
 /* What a trace store cannot hold: X(name, what, reason). */
 #define ZTS_LOSS_LIST(X)                                                                           \
 	X(ORPHANS, "returns", "their calls are not there")                                         \
+	X(OPEN, "calls that never ended", "they end with the call or the track around them")       \
 	X(OUTSIDE, "calls", "they are outside of the calls that are made traces of")               \
 	X(DETAILS, "details", "a trace store holds typed arguments, not registers or bytes")       \
 	X(SYNTHETIC, "marks of calls that a cut opened or closed", "a trace store has none")       \

@@ -103,6 +103,23 @@ static void put_attribute(struct zts_builder *builder, const char *name, size_t 
 			     zts_writer_text(builder->writer, ZTS_TEXT_STRING, name, size), value);
 }
 
+/* Whether a NUL is among the strings of a JSON text: the reader makes U+FFFD of it. */
+static bool has_nul(const void *json, size_t size)
+{
+	const char *start = json, *at = start, *end = start + size;
+
+	while ((at = memmem(at, (size_t)(end - at), "\\u0000", 6))) {
+		const char *slash = at;
+
+		while (slash > start && slash[-1] == '\\')
+			slash--;
+		if ((at - slash) % 2 == 0)
+			return true;
+		at += 6; /* a backslash, and the text u0000 */
+	}
+	return false;
+}
+
 /* The members of an object; what is no JSON was damaged on its way and is left out. */
 static enum sonde_status put_object(struct zts_builder *builder, const struct sonde_argument *of,
 				    struct sonde_error *err)
@@ -111,7 +128,7 @@ static enum sonde_status put_object(struct zts_builder *builder, const struct so
 	struct zts_value value;
 	enum sonde_status status;
 
-	builder->lost[ZTS_LOSS_NULS] += memmem(of->bytes, of->count, "\\u0000", 6) != NULL;
+	builder->lost[ZTS_LOSS_NULS] += has_nul(of->bytes, of->count);
 	sonde_json_reader_init(&json, (const char *)of->bytes, of->count, NULL, NULL);
 	status = sonde_json_next(&json, err);
 	while (status == SONDE_OK && json.token != SONDE_JSON_END) {
@@ -196,6 +213,8 @@ static enum sonde_status any_value(struct zts_builder *builder,
 	if (status == SONDE_OK)
 		status = zts_json_read_value(&json, builder->writer, &builder->cbor, value, err);
 	sonde_json_reader_release(&json);
+	builder->lost[ZTS_LOSS_NULS] += status == SONDE_OK &&
+					has_nul(argument->bytes, argument->count);
 	if (status < 0 && status != SONDE_NOMEM) {
 		*value = (struct zts_value){
 			.kind = ZTS_VALUE_STRING,
@@ -422,6 +441,7 @@ enum sonde_status zts_builder_exception(struct zts_builder *builder,
 	sonde_json_object_end(&writer);
 	if (builder->text.failed)
 		return sonde_fail_nomem(err);
+	builder->lost[ZTS_LOSS_NULS] += has_nul(builder->text.data, builder->text.size);
 	sonde_json_reader_init(&json, builder->text.data, builder->text.size, NULL, NULL);
 	status = sonde_json_next(&json, err);
 	if (status == SONDE_OK)

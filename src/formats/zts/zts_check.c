@@ -173,6 +173,8 @@ static enum sonde_status run_part(void *user, size_t number, struct sonde_error 
 	};
 	enum sonde_status status = check_part(&check, err);
 
+	if (status == SONDE_OK && check.texts && zts_texts_failed(check.texts))
+		status = sonde_fail_nomem(err);
 	zts_chunks_release(&check.chunks);
 	zts_texts_free(check.texts);
 	zts_set_release(&check.present);

@@ -156,7 +156,7 @@ static enum sonde_status check_text(struct zts_part_check *check, uint32_t id, b
 
 enum sonde_status zts_check_texts(struct zts_part_check *check, struct sonde_error *err)
 {
-	uint32_t end, gap = 0;
+	uint32_t end, expected = 1;
 	enum sonde_status status =
 		zts_texts_open(check->folder, "text", check->found, &check->texts, err);
 
@@ -167,17 +167,16 @@ enum sonde_status zts_check_texts(struct zts_part_check *check, struct sonde_err
 	end = zts_texts_end(check->texts);
 	if (!zts_set_init(&check->present, end))
 		return sonde_fail_nomem(err);
-	for (uint32_t id = 1; id < end && status == SONDE_OK; id++) {
+	for (uint32_t id = zts_texts_next(check->texts, 1); id < end && status == SONDE_OK;
+	     id = zts_texts_next(check->texts, id + 1)) {
 		bool is_there;
 
 		status = check_text(check, id, &is_there, err);
-		if (is_there && gap)
+		if (is_there && id != expected)
 			zts_found(check->found, TEXT_IDS, check->folder, SONDE_NO_OFFSET,
-				  "text %" PRIu32 "\ttext %" PRIu32, gap, id);
+				  "text %" PRIu32 "\ttext %" PRIu32, expected, id);
 		if (is_there)
-			gap = 0;
-		else if (!gap)
-			gap = id;
+			expected = id + 1;
 	}
 	return status;
 }

@@ -418,6 +418,10 @@ enum sonde_status zts_define(struct zts_scan *scan, struct sonde_error *err)
 		status = add_track(&defining, &data->lanes.items[i], err);
 	if (status == SONDE_OK)
 		status = add_anchor(&defining, err);
+	for (size_t i = 0; i < data->base->parts.count && status == SONDE_OK; i++) {
+		if (zts_texts_failed(data->base->parts.items[i]->texts))
+			status = sonde_fail_nomem(err);
+	}
 	scan->recording->lanes = SONDE_LANE_EVENTS;
 	if (data->pieces.count)
 		scan->recording->lanes |= SONDE_LANE_DETAILS;

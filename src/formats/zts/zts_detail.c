@@ -123,6 +123,7 @@ enum sonde_status zts_detail_call(struct zts_recording *data, uint32_t part, uin
 	put_type(out, reading->part, identity, &scratch);
 	put_number(out, SONDE_ARGUMENT_UINT32, of->flags);
 	put_number(out, SONDE_ARGUMENT_UINT64, of->calls);
+	out->failed |= zts_texts_failed(reading->part->texts);
 	pthread_mutex_unlock(&data->lock);
 	return finish(out, &json, &scratch, err);
 }
@@ -180,6 +181,7 @@ enum sonde_status zts_detail_exception(struct zts_recording *data, uint32_t part
 	else
 		zts_json_put_inline_exception(texts, &loaded->tree, of->inline_exception, &writer,
 					      &scratch);
+	out->failed |= zts_texts_failed(texts);
 	pthread_mutex_unlock(&data->lock);
 	if (!json.failed)
 		pack_exception(&json, out, &scratch);

@@ -45,11 +45,16 @@
 	  "its end is taken from its calls")                                                       \
 	X(TRACE_TIMES, "zts-trace-times", WARNING,                                                 \
 	  "a record ends before it begins, or outside its caller", "it is shown as it is")         \
+	X(TRACE_LANES, "zts-trace-lanes", NOTE,                                                    \
+	  "more calls of a trace overlap than a recording shows side by side",                     \
+	  "their times are moved until they nest; sonde store get shows them as they are")         \
 	X(TEXT_REF, "zts-text-ref", ERROR, "a trace refers to a text that is not there",           \
 	  "it is shown as #id")                                                                    \
 	X(TEXT_KIND, "zts-text-kind", WARNING,                                                     \
 	  "a trace refers to a text of another kind than needed", "it is shown as it is")          \
 	/* the text index */                                                                       \
+	X(TEXT_UNREADABLE, "zts-text-unreadable", ERROR, "a .wal or .fmi file cannot be opened",   \
+	  "its texts show as #id, searches miss them; mend its rights or the disk")                \
 	X(WAL_MAGIC, "zts-wal-magic", ERROR, "a .wal file does not start like one",                \
 	  "its texts are lost; traces show them as #id")                                           \
 	X(WAL_ENTRY, "zts-wal-entry", ERROR, "an entry of a .wal file is damaged",                 \

@@ -27,20 +27,27 @@ static bool add_text(struct zts_pairs *pairs, uint32_t id, const char *text, siz
 enum sonde_status zts_pairs_collect(struct zts_pairs *pairs, struct zts_texts *texts,
 				    struct sonde_error *err)
 {
-	uint32_t end = zts_texts_end(texts), missing = 0;
+	uint32_t end = zts_texts_end(texts), missing = 0, expected = 1;
 	const char *text;
 	size_t size;
 
 	pairs->end = 1;
-	for (uint32_t id = 1; id < end && missing < MAX_MISSING; id++) {
-		enum sonde_status status = zts_texts_get(texts, id, &text, &size, err);
+	for (uint32_t id = zts_texts_next(texts, 1); id < end; id = zts_texts_next(texts, id + 1)) {
+		enum sonde_status status;
 
+		if (id - expected >= MAX_MISSING - missing)
+			break;
+		missing += id - expected;
+		expected = id + 1;
+		status = zts_texts_get(texts, id, &text, &size, err);
 		if (status == SONDE_NOMEM)
 			return status;
-		missing += status != SONDE_OK;
 		if (status == SONDE_OK && !add_text(pairs, id, text, size))
 			return sonde_fail_nomem(err);
-		pairs->end = id + 1;
+		if (status == SONDE_OK)
+			pairs->end = expected;
+		else if (++missing == MAX_MISSING)
+			break;
 	}
 	return SONDE_OK;
 }

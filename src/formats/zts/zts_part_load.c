@@ -171,8 +171,13 @@ static bool find_residues(struct zts_part *part, const struct zts_tree *tree, ui
 	if (!part->has_names || tree->records.items[record].attributes == SONDE_NONE)
 		return false;
 	if (!part->ns_key_known) {
-		part->ns_key = UINT32_MAX;
-		part->ns_key_known = zts_find_ns_key(part->texts, &part->ns_key, NULL) == SONDE_OK;
+		enum sonde_status status = zts_find_ns_key(part->texts, &part->ns_key, NULL);
+
+		part->ns_key_known = status == SONDE_OK;
+		if (!part->ns_key_known)
+			part->ns_key = UINT32_MAX;
+		if (status == SONDE_NOMEM)
+			zts_texts_set_failed(part->texts);
 	}
 	if (part->ns_key == UINT32_MAX)
 		return false;

@@ -311,7 +311,7 @@ enum sonde_status zts_rebuild(const struct zts_chunks *chunks, struct zts_texts 
 		status = zts_find_ns_key(texts, &rebuild.ns_key, err);
 	if (status >= 0)
 		status = walk(&rebuild, err);
-	if (status >= 0 && meta_wal->failed)
+	if (status >= 0 && (meta_wal->failed || zts_texts_failed(texts)))
 		status = sonde_fail_nomem(err);
 	release(&rebuild);
 	return status < 0 ? status : SONDE_OK;

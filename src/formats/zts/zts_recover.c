@@ -150,7 +150,7 @@ static enum sonde_status take_slots(struct zts_part_recovery *part, struct zts_s
 		slots->list.items[kept++] = slot;
 	}
 	slots->list.count = kept;
-	return SONDE_OK;
+	return zts_texts_failed(part->texts) ? sonde_fail_nomem(err) : SONDE_OK;
 }
 
 /* Descriptions of slots that had none are the methods; those are in the data. */
@@ -294,6 +294,13 @@ static enum sonde_status recover_part(struct recovery *recovery, const char *fro
 	status = open_data(&part, &is_there, err);
 	if (status == SONDE_OK && is_there)
 		status = zts_texts_open(from, "text", NULL, &part.texts, err);
+	if (status == SONDE_OK && is_there) {
+		status = zts_texts_all_readable(part.texts, err);
+		if (status < 0)
+			sonde_error_because(err, "its texts may be whole, and would be lost: mend "
+						 "its rights or the disk, or move the file away "
+						 "to recover without it");
+	}
 	if (status == SONDE_OK && is_there) {
 		status = write_part(&part, err);
 		recovery->parts++;

@@ -98,6 +98,20 @@ static int compare_ids(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
+/*
+ * The next id that has a text, or needs one; `at` goes along in the list of those that are missing.
+ */
+static uint32_t next_id(const struct zts_part_recovery *part, uint32_t from, size_t *at)
+{
+	uint32_t next = zts_texts_next(part->texts, from);
+
+	while (*at < part->missing.count && part->missing.items[*at] < from)
+		++*at;
+	if (*at < part->missing.count && part->missing.items[*at] < next)
+		next = part->missing.items[*at];
+	return next;
+}
+
 static enum sonde_status put_all(struct zts_part_recovery *part, struct zts_wal_files *files,
 				 struct sonde_error *err)
 {
@@ -105,13 +119,12 @@ static enum sonde_status put_all(struct zts_part_recovery *part, struct zts_wal_
 	enum sonde_status status = SONDE_OK;
 	size_t at = 0;
 
-	for (uint32_t id = 1; id < end && status == SONDE_OK; id++) {
+	for (uint32_t id = next_id(part, 1, &at); id < end && status == SONDE_OK;
+	     id = next_id(part, id + 1, &at)) {
 		const char *text;
 		size_t size;
 		bool is_needed;
 
-		while (at < part->missing.count && part->missing.items[at] < id)
-			at++;
 		is_needed = at < part->missing.count && part->missing.items[at] == id;
 		status = zts_texts_get(part->texts, id, &text, &size, err);
 		if (status == SONDE_NOMEM)

@@ -136,16 +136,21 @@ static enum sonde_status note_pieces(struct worker *worker, uint32_t slot, uint3
 	return SONDE_OK;
 }
 
+static enum sonde_status need_findings(struct zts_range *range, struct sonde_error *err)
+{
+	if (!range->findings)
+		range->findings = sonde_diagnostics_new();
+	return range->findings ? SONDE_OK : sonde_fail_nomem(err);
+}
+
 static enum sonde_status note_damage(struct worker *worker, uint32_t slot,
 				     const struct sonde_error *reason, struct sonde_error *err)
 {
 	const struct zts_part *part = worker->reading->part;
 	struct zts_range *range = worker->range;
 
-	if (!range->findings)
-		range->findings = sonde_diagnostics_new();
-	if (!range->findings)
-		return sonde_fail_nomem(err);
+	if (need_findings(range, err) < 0)
+		return SONDE_NOMEM;
 	if (worker->loaded.root == SONDE_NONE)
 		zts_found(range->findings, SLOT_PLACE, part->chunks.path,
 			  part->slots.list.items[slot].data_offset,
@@ -153,6 +158,24 @@ static enum sonde_status note_damage(struct worker *worker, uint32_t slot,
 	else
 		zts_found(range->findings, CBOR, part->chunks.path,
 			  part->slots.list.items[slot].data_offset, "a trace\t%s", reason->message);
+	return SONDE_OK;
+}
+
+/* Times that the recording shows are not those of the store. */
+static enum sonde_status note_moved(struct worker *worker, uint32_t slot, struct sonde_error *err)
+{
+	const struct zts_part *part = worker->reading->part;
+	struct zts_range *range = worker->range;
+
+	if (!worker->strands.moved)
+		return SONDE_OK;
+	if (need_findings(range, err) < 0)
+		return SONDE_NOMEM;
+	zts_found(range->findings, TRACE_LANES, part->chunks.path,
+		  part->slots.list.items[slot].data_offset,
+		  "slot %" PRIu32 ": at most %u calls at the same time\t%" PRIu32
+		  " more, moved in time",
+		  slot, ZTS_TRACE_LANES, worker->strands.moved);
 	return SONDE_OK;
 }
 
@@ -175,6 +198,8 @@ static enum sonde_status take_slot(struct worker *worker, uint32_t slot, struct 
 	}
 	status = zts_strands_make(&worker->strands, &worker->loaded.tree, worker->loaded.root,
 				  worker->reading->ns_key, err);
+	if (status == SONDE_OK)
+		status = note_moved(worker, slot, err);
 	if (status == SONDE_OK)
 		status = find_group(worker, &slots->list.items[slot], &group, err);
 	if (status == SONDE_OK)

@@ -140,6 +140,7 @@ static void place(struct zts_strands *strands, uint32_t i)
 		} else {
 			*start = clamp(*start, *busy, end);
 			*stop = clamp(*stop, *start, end);
+			strands->moved++;
 		}
 	}
 	strands->busy.items[i] = *start;
@@ -227,6 +228,7 @@ enum sonde_status zts_strands_make(struct zts_strands *strands, const struct zts
 	strands->root = root;
 	strands->count = tree->records.items[root].records;
 	strands->lane_count = 0;
+	strands->moved = 0;
 	if (!reserve(strands, strands->count))
 		return sonde_fail_nomem(err);
 	compute_times(strands, ns_key);

@@ -38,6 +38,7 @@ struct zts_strands {
 	SONDE_VEC(uint32_t) stack;
 	struct zts_strand_lane lanes[ZTS_TRACE_LANES];
 	uint32_t lane_count;
+	uint32_t moved; /* records for which no lane was left: their times are not their own */
 };
 void zts_strands_release(struct zts_strands *strands);
 

@@ -9,6 +9,8 @@
 #include "formats/zts/zts_texts_private.h"
 
 #define MAGIC_SIZE 4
+/* How often a folder is read anew whose files vanish while it is read. */
+#define VANISHED_TRIES 8
 
 static void source_free(struct texts_source *source)
 {
@@ -153,6 +155,18 @@ static enum sonde_status open_fmi(struct zts_texts *texts, const char *path,
 	return status;
 }
 
+/* Nothing is known of what is in the file: it may be whole. */
+static void note_unreadable(struct zts_texts *texts, const char *path,
+			    const struct sonde_error *reason, struct sonde_diagnostics *diagnostics)
+{
+	zts_found(diagnostics, TEXT_UNREADABLE, path, SONDE_NO_OFFSET,
+		  "a file that can be read\t%s", reason->message);
+	if (texts->unreadable.status < 0)
+		return;
+	texts->unreadable = *reason;
+	sonde_error_set_file(&texts->unreadable, path);
+}
+
 static enum sonde_status open_file(struct zts_texts *texts, const char *name,
 				   struct sonde_diagnostics *diagnostics, struct sonde_error *err)
 {
@@ -174,12 +188,13 @@ static enum sonde_status open_file(struct zts_texts *texts, const char *name,
 		/* A damaged file leaves its ids without texts. */
 		if (is_fmi && status == SONDE_FORMAT)
 			zts_found(diagnostics, FMI_MAGIC, path, 0, "0MFZ\tother bytes");
-		else if (is_fmi)
+		else if (is_fmi && (status == SONDE_CORRUPT || status == SONDE_TRUNCATED))
 			zts_found(diagnostics, FMI_DAMAGED, path, own.offset, "a sound index\t%s",
 				  own.message);
+		else if (sonde_path_kind(path) == SONDE_PATH_ABSENT)
+			texts->vanished = true;
 		else
-			zts_found(diagnostics, WAL_MAGIC, path, SONDE_NO_OFFSET,
-				  "a file that can be read\t%s", own.message);
+			note_unreadable(texts, path, &own, diagnostics);
 		status = SONDE_OK;
 	}
 	free(path);
@@ -194,8 +209,8 @@ static bool is_open(const struct zts_texts *texts, const char *name)
 	return false;
 }
 
-static enum sonde_status open_files(struct zts_texts *texts, struct sonde_diagnostics *diagnostics,
-				    struct sonde_error *err)
+static enum sonde_status open_listed(struct zts_texts *texts, struct sonde_diagnostics *diagnostics,
+				     struct sonde_error *err)
 {
 	struct sonde_folder folder;
 	enum sonde_status status = sonde_folder_read(&folder, texts->folder, err);
@@ -206,6 +221,20 @@ static enum sonde_status open_files(struct zts_texts *texts, struct sonde_diagno
 		if (!is_open(texts, folder.names[i]))
 			status = open_file(texts, folder.names[i], diagnostics, err);
 	sonde_folder_release(&folder);
+	return status;
+}
+
+/* A WAL that goes while the folder is read was packed just then: its FMI is there now. */
+static enum sonde_status open_files(struct zts_texts *texts, struct sonde_diagnostics *diagnostics,
+				    struct sonde_error *err)
+{
+	enum sonde_status status = SONDE_OK;
+	unsigned int tries = VANISHED_TRIES;
+
+	do {
+		texts->vanished = false;
+		status = open_listed(texts, diagnostics, err);
+	} while (status == SONDE_OK && texts->vanished && --tries);
 	return status;
 }
 
@@ -338,9 +367,43 @@ enum sonde_status zts_texts_refresh(struct zts_texts *texts, struct sonde_error 
 	return status;
 }
 
+enum sonde_status zts_texts_all_readable(const struct zts_texts *texts, struct sonde_error *err)
+{
+	if (texts->unreadable.status < 0 && err)
+		*err = texts->unreadable;
+	return texts->unreadable.status;
+}
+
+bool zts_texts_failed(struct zts_texts *texts)
+{
+	bool failed = texts->failed;
+
+	texts->failed = false;
+	return failed;
+}
+
+void zts_texts_set_failed(struct zts_texts *texts)
+{
+	texts->failed = true;
+}
+
 uint32_t zts_texts_end(const struct zts_texts *texts)
 {
 	return texts->end_id;
+}
+
+uint32_t zts_texts_next(const struct zts_texts *texts, uint32_t from)
+{
+	uint32_t next = texts->end_id;
+
+	for (size_t i = 0; i < texts->sources.count; i++) {
+		const struct texts_source *source = texts->sources.items[i];
+		uint32_t first = source->first_id > from ? source->first_id : from;
+
+		if (first < source->end_id && first < next)
+			next = first;
+	}
+	return next;
 }
 
 /* Keeps a copy of a text under its id. */
@@ -455,6 +518,7 @@ enum sonde_status zts_texts_get(struct zts_texts *texts, uint32_t id, const char
 		if (id < source->first_id || id >= source->end_id)
 			continue;
 		status = get_from(texts, source, id, text, size, err);
+		texts->failed |= status == SONDE_NOMEM;
 		if (status != SONDE_END)
 			return status;
 	}

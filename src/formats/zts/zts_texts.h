@@ -32,8 +32,17 @@ void zts_texts_free(struct zts_texts *texts);
 /* Looks whether WALs have grown (a writer is at work) and takes what is new. */
 enum sonde_status zts_texts_refresh(struct zts_texts *texts, struct sonde_error *err);
 
+/* Fails where a file could not even be opened: its texts may be whole, but are not here. */
+enum sonde_status zts_texts_all_readable(const struct zts_texts *texts, struct sonde_error *err);
+
 /* One more than the highest id. */
 uint32_t zts_texts_end(const struct zts_texts *texts);
+
+/*
+ * The lowest id not below `from` that can have a text, or the end: damage may leave gaps of
+ * billions between files, which nobody wants to go through.
+ */
+uint32_t zts_texts_next(const struct zts_texts *texts, uint32_t from);
 
 /*
  * The bytes of a text, unescaped, markers included; borrowed until the texts are freed. SONDE_END:
@@ -41,6 +50,14 @@ uint32_t zts_texts_end(const struct zts_texts *texts);
  */
 enum sonde_status zts_texts_get(struct zts_texts *texts, uint32_t id, const char **text,
 				size_t *size, struct sonde_error *err);
+
+/*
+ * Where memory fails, names and conditions see a text as lost. Whether that happened since this was
+ * asked the last time: whoever is about to answer by texts asks, so that nothing is missing in
+ * silence.
+ */
+bool zts_texts_failed(struct zts_texts *texts);
+void zts_texts_set_failed(struct zts_texts *texts);
 
 /* A typed text taken apart: fields are ids or literals. */
 #define ZTS_TEXT_FIELDS 4

@@ -45,6 +45,10 @@ struct zts_texts {
 	SONDE_VEC(struct texts_source *) sources; /* FMIs first: they win */
 	SONDE_VEC(struct sonde_mapped_file) retired;
 	uint32_t end_id;
+	bool failed;   /* memory, since it was asked for the last time */
+	bool vanished; /* a file was gone when it was its turn */
+	struct sonde_error
+		unreadable; /* why the first of the files that cannot be opened could not */
 	struct sonde_arena arena;
 	struct sonde_key_map copy_of; /* id: number in `copies` */
 	SONDE_VEC(struct texts_copy) copies;

@@ -307,7 +307,7 @@ static void put_stack(struct zts_texts *texts, struct zts_typed_text *stack,
 		sonde_buffer_put_format(out, " and %u more", more);
 }
 
-void zts_texts_put_name(struct zts_texts *texts, uint32_t id, struct sonde_buffer *out)
+static void put_name(struct zts_texts *texts, uint32_t id, struct sonde_buffer *out)
 {
 	struct zts_typed_text typed;
 	enum sonde_status status = zts_texts_typed(texts, id, &typed, NULL);
@@ -362,4 +362,12 @@ void zts_texts_plain(struct zts_texts *texts, uint32_t id, struct sonde_buffer *
 	zts_texts_put_name(texts, id, space);
 	*text = space->size ? space->data : "";
 	*size = space->size;
+}
+
+void zts_texts_put_name(struct zts_texts *texts, uint32_t id, struct sonde_buffer *out)
+{
+	put_name(texts, id, out);
+	/* `out` may be cleared before anybody looks */
+	if (out->failed)
+		zts_texts_set_failed(texts);
 }

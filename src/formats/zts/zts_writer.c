@@ -436,6 +436,17 @@ static enum sonde_status examine_trace(struct zts_writer *writer, struct sonde_e
 			"the part has no slots left: begin a new one");
 }
 
+bool zts_writer_name_fits(struct zts_writer *writer, uint32_t id)
+{
+	writer->is_full |= id > ZTS_MAX_NAME_ID;
+	return id <= ZTS_MAX_NAME_ID;
+}
+
+void zts_writer_give_up(struct zts_writer *writer, const struct sonde_error *reason)
+{
+	zts_writer_fail(writer, reason);
+}
+
 /* Keeps in mind what the header says of all traces. */
 static void count_trace(struct zts_writer *writer)
 {

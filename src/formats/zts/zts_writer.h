@@ -119,6 +119,16 @@ void zts_writer_end_record(struct zts_writer *writer, uint64_t stop, uint64_t ca
  * and give the trace to that one.
  */
 enum sonde_status zts_writer_end_trace(struct zts_writer *writer, struct sonde_error *err);
+/*
+ * Whether a text id fits into a slot as app, env, host or type. Where it does not, the part counts
+ * as full: the next one is needed for a trace with that name.
+ */
+bool zts_writer_name_fits(struct zts_writer *writer, uint32_t id);
+/*
+ * What was put in since the last sync must not stay: the writer fails for good, for this reason.
+ * Opened anew, the part is as it was at that sync.
+ */
+void zts_writer_give_up(struct zts_writer *writer, const struct sonde_error *reason);
 /* Forgets the trace that was begun; texts interned for it stay. */
 void zts_writer_abandon_trace(struct zts_writer *writer);
 

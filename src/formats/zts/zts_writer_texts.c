@@ -272,7 +272,8 @@ uint32_t zts_writer_text(struct zts_writer *writer, enum zts_text_kind kind, con
 {
 	if (!size && kind == ZTS_TEXT_STRING)
 		return 0;
-	return intern(writer, kind, text, size);
+	/* an empty text may come without any bytes */
+	return intern(writer, kind, size ? text : "", size);
 }
 
 /* Known already, or 0 and room in the table for one more. */

@@ -99,7 +99,8 @@ static void put_trace(struct sonde_buffer *out)
 	put_tag(out, 0x22, 5);
 	put_number(out, 1);
 	put_number(out, 1);
-	sonde_cbor_put_text(out, "why", 3);
+	sonde_cbor_put_head(out, SONDE_CBOR_TEXT, 3);
+	sonde_buffer_put_text(out, "why");
 	put_number(out, 0);
 	sonde_cbor_put_head(out, SONDE_CBOR_ARRAY, 1);
 	sonde_cbor_put_head(out, SONDE_CBOR_ARRAY, 4);

@@ -19,7 +19,7 @@
 #include "store/groups.h"
 #include "store/join.h"
 #include "store/search.h"
-#include "store/value.h"
+#include "store/attribute.h"
 
 static char base_path[128];
 

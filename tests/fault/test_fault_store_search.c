@@ -16,10 +16,10 @@
 #include "../unit/scratch.h"
 #include "../unit/search_fixture.h"
 #include "fault.h"
+#include "store/attribute.h"
 #include "store/groups.h"
 #include "store/join.h"
 #include "store/search.h"
-#include "store/attribute.h"
 
 static char base_path[128];
 

@@ -236,12 +236,14 @@ class Damaged(ZtsCase):
         for name in ("store", "good"):
             shutil.rmtree(self.path(name), ignore_errors=True)
         write_files(self.path("store", "000000"), files)
-        self.sonde("recover", "--format", "zts", self.path("store"), "-o", self.path("good"),
-                   expect=(0, 1))
+        told = self.sonde("recover", "--format", "zts", self.path("store"), "-o",
+                          self.path("good"), expect=(0, 1))
         done = self.run_sonde("check", "--json", self.path("good"))
         report, = json.loads(done.stdout)["recordings"]
         self.assertEqual(report["errors"], 0, report["findings"])
-        return self.traces(self.path("good"))
+        # records that are closed here end when their calls do
+        self.assertNotIn("zts-trace-times", [found["id"] for found in report["findings"]])
+        return self.traces(self.path("good")), told
 
     def damage(self, writer, name, step):
         files = writer.files()
@@ -251,8 +253,10 @@ class Damaged(ZtsCase):
         ends = places[1:] + [len(files["traces.dat"])]
         for at in range(0, len(data), step):
             for broken in (data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1:], data[:at]):
-                kept = self.recover(dict(files, **{name: broken}))
+                kept, told = self.recover(dict(files, **{name: broken}))
                 cut = len(broken) < len(data)
+                if len(kept) < len(wanted) and not cut:
+                    self.assertRegex(told, r"lost     [\d,]+ bytes", (name, at))
                 for place, end, (_, uuid) in zip(places, ends, writer.traces):
                     if name == "traces.dat" and (at >= place - 16 * (at < 16) and at < end or
                                                  cut and at < end):

@@ -167,10 +167,8 @@ static enum sonde_status put_chunk(struct salvage *salvage, const struct zts_chu
 }
 
 /* The end of an open record: its stop, how many calls, and the break. */
-static void close_record(struct sonde_buffer *out, const struct zts_record *record)
+static void close_record(struct sonde_buffer *out, const struct zts_record *record, uint64_t stop)
 {
-	uint64_t stop = record->stop > record->start ? record->stop : record->start;
-
 	sonde_cbor_put_head(out, SONDE_CBOR_TAG, ZTS_TAG_INFO);
 	sonde_cbor_put_head(out, SONDE_CBOR_MAP, 1);
 	sonde_cbor_put_head(out, SONDE_CBOR_UINT, ZTS_INFO_STOP);
@@ -212,16 +210,32 @@ static size_t measure(const struct sonde_buffer *content, uint32_t *open, uint32
 	return safe;
 }
 
+/* The latest time known of an open record: of its own start, of its calls, or `last`. */
+static uint64_t last_time(const struct zts_tree *tree, uint32_t record, uint64_t last)
+{
+	const struct zts_record *records = tree->records.items;
+
+	if (records[record].start > last)
+		last = records[record].start;
+	for (size_t i = (size_t)record + 1; i < tree->records.count; i += records[i].records)
+		if (records[i].stop > last)
+			last = records[i].stop;
+	return last;
+}
+
 /* The records that are open at the end of what a tree was decoded from, innermost first. */
 static void close_open(struct salvage *salvage, struct sonde_buffer *content, uint32_t open)
 {
 	const struct zts_record *records = salvage->tree.records.items;
 	uint32_t record = (uint32_t)salvage->tree.records.count - 1;
+	uint64_t stop = 0;
 
 	while (record != SONDE_NONE && records[record].depth + 1 > open)
 		record = records[record].parent;
-	for (; record != SONDE_NONE; record = records[record].parent)
-		close_record(content, &records[record]);
+	for (; record != SONDE_NONE; record = records[record].parent) {
+		stop = last_time(&salvage->tree, record, stop);
+		close_record(content, &records[record], stop);
+	}
 }
 
 /* Keeps the beginning of a content that is damaged or goes on in a chunk that is lost. */
@@ -233,6 +247,7 @@ static enum sonde_status put_beginning(struct salvage *salvage, struct sonde_buf
 	struct sonde_error fault;
 	enum sonde_status status;
 
+	salvage->part->dropped += content->size;
 	if (!records)
 		return SONDE_OK;
 	status = zts_tree_decode(&salvage->tree, (const uint8_t *)content->data, safe, &fault);
@@ -241,7 +256,7 @@ static enum sonde_status put_beginning(struct salvage *salvage, struct sonde_buf
 	if (status < 0 || salvage->tree.records.count != records || salvage->tree.open != open ||
 	    salvage->tree.records.items[0].trace == SONDE_NONE)
 		return SONDE_OK; /* nothing that begins a trace */
-	salvage->part->dropped += content->size - safe;
+	salvage->part->dropped -= safe;
 	content->size = safe;
 	if (open)
 		close_open(salvage, content, open);
@@ -262,6 +277,7 @@ static enum sonde_status put_inner(struct salvage *salvage, const struct sonde_b
 	if (status == SONDE_NOMEM)
 		return status;
 	status = SONDE_OK;
+	salvage->part->dropped += content->size;
 	for (size_t i = 0; i < tree->traces.count && status == SONDE_OK; i++) {
 		const struct zts_record *record =
 			&tree->records.items[tree->traces.items[i].record];
@@ -273,6 +289,7 @@ static enum sonde_status put_inner(struct salvage *salvage, const struct sonde_b
 		if (sonde_cbor_skip(&bytes, NESTING_MAX, NULL) != SONDE_OK)
 			continue;
 		end = bytes.position;
+		salvage->part->dropped -= end - record->offset;
 		status = put_content(salvage, content->data + record->offset, end - record->offset,
 				     from, err);
 	}

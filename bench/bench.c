@@ -26,6 +26,7 @@
 #include <sonde/sonde.h>
 
 #include "bench.h"
+#include "need.h"
 
 #define RUNS 7
 
@@ -41,16 +42,6 @@ void bench_fail(const char *what, const char *why)
 {
 	fprintf(stderr, "sonde-bench: %s: %s\n", what, why);
 	exit(3);
-}
-
-static void need(enum sonde_status status, const struct sonde_error *err)
-{
-	char text[1500];
-
-	if (status >= 0)
-		return;
-	sonde_error_format(err, text, sizeof(text));
-	bench_fail("sonde", text);
 }
 
 uint64_t bench_seek_time(unsigned int number, uint64_t first_ns, uint64_t last_ns)

@@ -19,28 +19,12 @@
 
 #include <sonde/sonde.h>
 
+#include "need.h"
+
 static void fail(const char *what, const char *why)
 {
 	fprintf(stderr, "sonde-bench-cff: %s: %s\n", what, why);
 	exit(3);
-}
-
-static void need(enum sonde_status status, const struct sonde_error *err)
-{
-	char text[1500];
-
-	if (status >= 0)
-		return;
-	sonde_error_format(err, text, sizeof(text));
-	fail("sonde", text);
-}
-
-static double seconds_of(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
 static uint64_t size_of(const char *path)

@@ -12,27 +12,9 @@
 
 #include "formats/zts/zts_chunks.h"
 #include "formats/zts/zts_tree.h"
+#include "need.h"
 
 #define DEFAULT_SECONDS 1.0
-
-static void need(enum sonde_status status, const struct sonde_error *err)
-{
-	char text[1500];
-
-	if (status >= 0)
-		return;
-	sonde_error_format(err, text, sizeof(text));
-	fprintf(stderr, "sonde-bench-zts-decode: %s\n", text);
-	exit(3);
-}
-
-static double seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 struct work {
 	struct zts_chunks chunks;
@@ -71,13 +53,13 @@ static void decode_store(struct work *work)
 
 static void measure(struct work *work, const char *name, double limit)
 {
-	double start = seconds(), used;
+	double start = seconds_of(CLOCK_PROCESS_CPUTIME_ID), used;
 	unsigned int rounds = 0;
 
 	work->records = work->bytes = 0;
 	do {
 		decode_store(work);
-		used = seconds() - start;
+		used = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - start;
 		rounds++;
 	} while (used < limit);
 	printf("%s: %u rounds, %" PRIu64 " bytes a round, %.1f MB/s", name, rounds,

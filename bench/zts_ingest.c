@@ -11,31 +11,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "need.h"
 #include "store/store.h"
 
 #define START_NS 1556712001000000000u
 #define METHODS 300
 #define FRAMES 12
 #define BATCH 100 /* traces that come together into a store */
-
-static void need(enum sonde_status status, const struct sonde_error *err)
-{
-	char text[1500];
-
-	if (status >= 0)
-		return;
-	sonde_error_format(err, text, sizeof(text));
-	fprintf(stderr, "sonde-bench-zts-ingest: %s\n", text);
-	exit(3);
-}
-
-static double seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 struct work {
 	struct zts_writer *writer;
@@ -190,11 +172,11 @@ static double fill_part(struct work *work, const char *folder, uint64_t count,
 	double start;
 
 	need(zts_writer_create(folder, &options, &work->writer, &err), &err);
-	start = seconds();
+	start = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
 	for (uint64_t i = 0; i < count; i++)
 		put_trace(work, i);
 	need(zts_writer_sync(work->writer, &err), &err);
-	start = seconds() - start;
+	start = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - start;
 	*size = zts_writer_size(work->writer);
 	need(zts_writer_close(work->writer, &err), &err);
 	return start;
@@ -216,7 +198,7 @@ static double fill_store(struct work *work, const char *folder, uint64_t count,
 	settings.keep_parts = 10000;
 	need(sonde_store_init(folder, &settings, &err), &err);
 	need(sonde_store_open(folder, &store, NULL, &err), &err);
-	start = seconds();
+	start = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
 	while (done < count) {
 		need(sonde_store_begin(store, &work->writer, &err), &err);
 		for (unsigned int i = 0; i < BATCH && done < count; i++)
@@ -224,7 +206,7 @@ static double fill_store(struct work *work, const char *folder, uint64_t count,
 		sonde_store_end(store, &ticket);
 	}
 	need(sonde_store_wait(store, ticket, &err), &err);
-	start = seconds() - start;
+	start = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - start;
 	need(sonde_store_close(store, &err), &err);
 	return start;
 }

@@ -14,22 +14,12 @@
 #include <string.h>
 
 #include "base/now.h"
+#include "need.h"
+#include "store/attribute.h"
 #include "store/join.h"
 #include "store/search.h"
-#include "store/value.h"
 
 #define PAGE 50
-
-static void need(enum sonde_status status, const struct sonde_error *err)
-{
-	char text[1500];
-
-	if (status >= 0)
-		return;
-	sonde_error_format(err, text, sizeof(text));
-	fprintf(stderr, "sonde-bench-zts-search: %s\n", text);
-	exit(3);
-}
 
 struct work {
 	struct zts_base *base;
@@ -162,7 +152,7 @@ static void run_get(struct work *work)
 
 static double milliseconds(clockid_t clock)
 {
-	return (double)sonde_now_ns(clock) * 1e-6;
+	return seconds_of(clock) * 1e3;
 }
 
 static double lower(double a, double b)

@@ -102,17 +102,22 @@ struct sonde_file_identity sonde_file_identity(const struct stat *status)
 	};
 }
 
-/* The size of a regular file that can be mapped. */
-static enum sonde_status mappable_size(const struct stat *status, const char *path, size_t *size,
-				       struct sonde_error *err)
+/* Which file it is, and its size: of a regular one that can be mapped. */
+static enum sonde_status look_at(int fd, const char *path, struct sonde_file_identity *identity,
+				 size_t *size, struct sonde_error *err)
 {
-	if (!S_ISREG(status->st_mode)) {
+	struct stat status;
+
+	if (fstat(fd, &status))
+		return sonde_fail_errno(err, path, "cannot be looked at");
+	*identity = sonde_file_identity(&status);
+	if (!S_ISREG(status.st_mode)) {
 		sonde_fail(err, SONDE_UNSUPPORTED, SONDE_NO_OFFSET,
-			   "a regular file was expected, this is %s", kind_text(status->st_mode));
+			   "a regular file was expected, this is %s", kind_text(status.st_mode));
 		sonde_error_set_file(err, path);
 		return SONDE_UNSUPPORTED;
 	}
-	if (__builtin_add_overflow(status->st_size, 0, size)) {
+	if (__builtin_add_overflow(status.st_size, 0, size)) {
 		sonde_fail(err, SONDE_LIMIT, SONDE_NO_OFFSET, "too large to be mapped");
 		sonde_error_set_file(err, path);
 		return SONDE_LIMIT;
@@ -123,18 +128,14 @@ static enum sonde_status mappable_size(const struct stat *status, const char *pa
 enum sonde_status sonde_mapped_file_of(struct sonde_mapped_file *file, int fd, const char *path,
 				       struct sonde_error *err)
 {
-	enum sonde_status result;
-	struct stat status;
+	enum sonde_status status;
 	size_t size;
 	void *data;
 
 	*file = (struct sonde_mapped_file){ 0 };
-	if (fstat(fd, &status))
-		return sonde_fail_errno(err, path, "cannot be looked at");
-	result = mappable_size(&status, path, &size, err);
-	file->identity = sonde_file_identity(&status);
-	if (result != SONDE_OK || !size)
-		return result;
+	status = look_at(fd, path, &file->identity, &size, err);
+	if (status != SONDE_OK || !size)
+		return status;
 	data = map_bytes(fd, size);
 	if (data == MAP_FAILED)
 		return sonde_fail_errno(err, path, "cannot be mapped");
@@ -167,21 +168,19 @@ enum sonde_status sonde_mapped_file_open(struct sonde_mapped_file *file, const c
 static enum sonde_status map_growing(struct sonde_mapped_file *file, int fd, const char *path,
 				     size_t room, struct sonde_error *err)
 {
-	enum sonde_status result;
-	struct stat status;
+	struct sonde_file_identity identity;
+	enum sonde_status status;
 	size_t size;
 	void *data;
 
-	if (fstat(fd, &status))
-		return sonde_fail_errno(err, path, "cannot be looked at");
-	result = mappable_size(&status, path, &size, err);
-	if (result != SONDE_OK)
-		return result;
+	status = look_at(fd, path, &identity, &size, err);
+	if (status != SONDE_OK)
+		return status;
 	data = map_shared(fd, size, &room);
 	if (data == MAP_FAILED)
 		return sonde_fail_errno(err, path, "cannot be mapped");
 	*file = (struct sonde_mapped_file){
-		.data = data, .size = size, .room = room, .identity = sonde_file_identity(&status)
+		.data = data, .size = size, .room = room, .identity = identity
 	};
 	return SONDE_OK;
 }

@@ -157,7 +157,7 @@ static enum sonde_status count_pair(struct counter *counter, const struct pairs 
 {
 	struct zts_texts *texts = counter->finder->look.part->texts;
 	struct zts_set id = { 0 }, slots = { 0 };
-	const char *text = pairs->literals.data + pair->literal;
+	const char *text = pair->size ? pairs->literals.data + pair->literal : "";
 	size_t size = pair->size;
 	enum sonde_status status = SONDE_NOMEM;
 

@@ -242,8 +242,9 @@ static enum sonde_status check_store(struct store_check *store, const char *path
 	enum sonde_status status;
 
 	/* numbers are hexadecimal: the order of the characters, not of runs of digits */
-	qsort(store->folder.names, store->folder.count, sizeof(*store->folder.names),
-	      compare_names);
+	if (store->folder.count)
+		qsort(store->folder.names, store->folder.count, sizeof(*store->folder.names),
+		      compare_names);
 	store->parts = calloc(store->folder.count + 1, sizeof(*store->parts));
 	store->found = calloc(store->folder.count + 1, sizeof(*store->found));
 	if (!store->parts || !store->found)

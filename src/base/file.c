@@ -129,7 +129,7 @@ enum sonde_status sonde_mapped_file_of(struct sonde_mapped_file *file, int fd, c
 				       struct sonde_error *err)
 {
 	enum sonde_status status;
-	size_t size;
+	size_t size = 0;
 	void *data;
 
 	*file = (struct sonde_mapped_file){ 0 };
@@ -170,7 +170,7 @@ static enum sonde_status map_growing(struct sonde_mapped_file *file, int fd, con
 {
 	struct sonde_file_identity identity;
 	enum sonde_status status;
-	size_t size;
+	size_t size = 0;
 	void *data;
 
 	status = look_at(fd, path, &identity, &size, err);

@@ -72,9 +72,10 @@ struct sonde_track {
 	enum sonde_track_kind kind;
 	bool unfinished;	/* the recorder did not close this track: its end may be lost */
 	uint64_t event_count;	/* as far as readable */
-	uint64_t time_first_ns; /* of the first event; 0 where there is none */
-	uint64_t time_last_ns;	/* of the last event; 0 where there is none */
+	uint64_t time_first_ns; /* of the first event or sample; 0 where there is none */
+	uint64_t time_last_ns;	/* of the last one; 0 where there is none */
 	uint64_t detail_count;
+	uint64_t sample_count;
 	uint64_t dropped_events; /* the recorder said it lost these */
 };
 
@@ -96,7 +97,8 @@ struct sonde_function {
 	uint32_t file;	   /* source file; 0 where unknown */
 	uint32_t line;
 	bool has_key;
-	uint64_t key; /* the format's own id, unique in its process, where has_key */
+	uint64_t key;	  /* the format's own id, unique in its process, where has_key */
+	uint64_t address; /* of its first instruction, in the module's file; 0 where unknown */
 };
 
 /* A typed argument list is text: "uint32 size, utf8 name". */
@@ -107,10 +109,18 @@ struct sonde_event_type {
 	bool is_scope;
 };
 
+/*
+ * What a value counts. The same name with another scope or statistic is another metric: "point" is
+ * what was measured in a context itself, "execution" what was measured in it and below, "function"
+ * the same without calls, "lex_aware" that for a loop without the loops in it.
+ */
 struct sonde_metric {
-	uint32_t name;
-	uint32_t unit;
-	uint32_t scope; /* point, function, execution ... as a string */
+	uint32_t name; /* as the tool that measured it wrote it: "CPUTIME (sec)" */
+	uint32_t unit; /* 0 where only the name says it */
+	uint32_t description;
+	uint32_t scope;	    /* "point", "function", "lex_aware", "execution" ... as a string */
+	uint32_t statistic; /* over the tracks: "sum", "min", "max" ...; 0: values of one track */
+	bool hidden;	    /* not meant to be shown unless it is asked for */
 };
 
 struct sonde_clock {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lanes of a recording as a program sees them: the 32-byte event, its details, and the plain
- * structs of the other lanes (samples, contexts, values, blobs).
+ * The lanes of a recording as a program sees them: the 32-byte event, its details, and embedded
+ * resources. Contexts, values and samples are in <sonde/profile.h>.
  */
 #ifndef SONDE_EVENT_H
 #define SONDE_EVENT_H
@@ -149,39 +149,6 @@ struct sonde_detail {
 	const uint8_t *bytes; /* OPAQUE: the payload; REGISTERS: what follows the stack bytes;
 				 ARGUMENTS: their values */
 	size_t size;
-};
-
-struct sonde_sample {
-	uint64_t time_ns;
-	uint32_t track;
-	uint32_t context;
-};
-
-enum sonde_context_kind {
-	SONDE_CONTEXT_ROOT,
-	SONDE_CONTEXT_FUNCTION,
-	SONDE_CONTEXT_LOOP,
-	SONDE_CONTEXT_LINE,
-	SONDE_CONTEXT_INSTRUCTION,
-};
-
-enum sonde_context_relation { SONDE_CONTEXT_CALLED, SONDE_CONTEXT_INLINED, SONDE_CONTEXT_ENCLOSED };
-
-struct sonde_context {
-	uint32_t parent; /* SONDE_NONE for a root */
-	uint32_t function;
-	uint32_t file;
-	uint32_t line;
-	uint64_t address;
-	enum sonde_context_kind kind;
-	enum sonde_context_relation relation;
-};
-
-struct sonde_value {
-	uint32_t track;
-	uint32_t context;
-	uint32_t metric;
-	double value;
 };
 
 struct sonde_blob {

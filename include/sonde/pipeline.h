@@ -7,8 +7,8 @@
 #ifndef SONDE_PIPELINE_H
 #define SONDE_PIPELINE_H
 
+#include <sonde/profile.h>
 #include <sonde/progress.h>
-#include <sonde/recording.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -44,7 +44,7 @@ struct sonde_sink;
 struct sonde_run_result;
 
 /*
- * Order of calls: begin; then per track, any number of `events`, one `track_end`; then complete and
+ * Order of calls: begin; contexts; then per track, any number of `events`, `samples` and `values`, one `track_end`; then complete and
  * finish or, when anything failed, neither; free in every case. Definitions are looked up when needed
  * in the `definitions` of `begin`, which may grow meanwhile and live until finish. What a track's
  * definition says of its events (counts, times) is the source's: filters may let fewer come.
@@ -71,7 +71,26 @@ struct sonde_sink_ops {
 	/* All events of a batch are of `track`, in the order of time as far as the source is. */
 	enum sonde_status (*events)(struct sonde_sink *sink, uint32_t track,
 				    const struct sonde_batch *batch, struct sonde_error *err);
-	/* No more events of this track. Called once for every track, also for empty ones. */
+	/*
+	 * The tree of contexts, once, after begin and before the first samples and values; borrowed
+	 * until finish. NULL: it cannot hold contexts. A sink with contexts and without events is
+	 * fed what is derived from the calls, one without samples and with events what is derived
+	 * from the samples.
+	 */
+	enum sonde_status (*contexts)(struct sonde_sink *sink, const struct sonde_context *contexts,
+				      uint32_t count, struct sonde_error *err);
+	/*
+	 * Values of scope "point" of a track, in the order of contexts; what follows from them (other
+	 * scopes, statistics) a sink works out for itself. NULL: it cannot hold values.
+	 */
+	enum sonde_status (*values)(struct sonde_sink *sink, uint32_t track,
+				    const struct sonde_value *values, size_t count,
+				    struct sonde_error *err);
+	/* Samples of a track in the order of time. NULL: it cannot hold samples. */
+	enum sonde_status (*samples)(struct sonde_sink *sink, uint32_t track,
+				     const struct sonde_sample *samples, size_t count,
+				     struct sonde_error *err);
+	/* No more of this track. Called once for every track, also for empty ones. */
 	enum sonde_status (*track_end)(struct sonde_sink *sink, uint32_t track,
 				       struct sonde_error *err);
 	/*

@@ -9,6 +9,7 @@
 #include <sonde/event.h>
 #include <sonde/format.h>
 #include <sonde/pipeline.h>
+#include <sonde/profile.h>
 #include <sonde/progress.h>
 #include <sonde/recording.h>
 #include <sonde/status.h>

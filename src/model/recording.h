@@ -3,7 +3,7 @@
 #ifndef SONDE_MODEL_RECORDING_H
 #define SONDE_MODEL_RECORDING_H
 
-#include <sonde/recording.h>
+#include <sonde/profile.h>
 
 /* What a reader provides. Optional hooks may be NULL. */
 struct sonde_recording_ops {
@@ -13,6 +13,25 @@ struct sonde_recording_ops {
 	/* Resource `number`, which exists; NULL: there are none. */
 	enum sonde_status (*blob)(struct sonde_recording *recording, uint32_t number,
 				  struct sonde_blob *blob, struct sonde_error *err);
+	/* Behind the functions of <sonde/profile.h>; NULL: the recording has no such lane. Called
+	 * for a track that exists or SONDE_NONE, and a context and metric that exist. `contexts` must
+	 * be safe from several threads and cheap from the second call on. */
+	enum sonde_status (*contexts)(struct sonde_recording *recording,
+				      const struct sonde_context **contexts, uint32_t *count,
+				      struct sonde_error *err);
+	enum sonde_status (*values_open)(struct sonde_recording *recording, uint32_t track,
+					 struct sonde_value_cursor **cursor,
+					 struct sonde_error *err);
+	enum sonde_status (*context_values_open)(struct sonde_recording *recording,
+						 uint32_t context,
+						 struct sonde_value_cursor **cursor,
+						 struct sonde_error *err);
+	enum sonde_status (*value)(struct sonde_recording *recording, uint32_t track,
+				   uint32_t context, uint32_t metric, double *value,
+				   struct sonde_error *err);
+	enum sonde_status (*samples_open)(struct sonde_recording *recording, uint32_t track,
+					  struct sonde_sample_cursor **cursor,
+					  struct sonde_error *err);
 	/* Releases `data`. */
 	void (*close)(struct sonde_recording *recording);
 };
@@ -51,6 +70,30 @@ struct sonde_cursor {
 	const struct sonde_cursor_ops *ops;
 	struct sonde_recording *recording;
 	uint32_t track;
+};
+
+struct sonde_value_cursor_ops {
+	enum sonde_status (*next)(struct sonde_value_cursor *cursor,
+				  const struct sonde_value **values, size_t *count,
+				  struct sonde_error *err);
+	void (*free)(struct sonde_value_cursor *cursor);
+};
+
+/* First member of every format's cursor over values. */
+struct sonde_value_cursor {
+	const struct sonde_value_cursor_ops *ops;
+};
+
+struct sonde_sample_cursor_ops {
+	enum sonde_status (*next)(struct sonde_sample_cursor *cursor,
+				  const struct sonde_sample **samples, size_t *count,
+				  struct sonde_error *err);
+	void (*seek_time)(struct sonde_sample_cursor *cursor, uint64_t time_ns);
+	void (*free)(struct sonde_sample_cursor *cursor);
+};
+
+struct sonde_sample_cursor {
+	const struct sonde_sample_cursor_ops *ops;
 };
 
 /* An empty recording for a format's open to fill; NULL where memory failed. */

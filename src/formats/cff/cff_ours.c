@@ -319,7 +319,9 @@ static enum sonde_status add_event_type(struct document *document, struct sonde_
 
 static enum sonde_status add_metric(struct document *document, struct sonde_error *err)
 {
-	struct sonde_metric metric = { text(document, 0), text(document, 1), text(document, 2) };
+	struct sonde_metric metric = { .name = text(document, 0),
+				       .unit = text(document, 1),
+				       .scope = text(document, 2) };
 	uint32_t id;
 
 	return sonde_definitions_add_metric(document->definitions, &metric, &id, err);

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Several processes that do one job together (ranks of MPI), as little of it as the job needs. All
+ * of them make the same calls in the same order, from one thread. A process alone has no team: NULL is
+ * a team of one, for which every call here is cheap and right.
+ */
+#ifndef SONDE_BASE_TEAM_H
+#define SONDE_BASE_TEAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sonde/status.h>
+
+#include "base/buffer.h"
+
+struct sonde_team;
+
+struct sonde_team_ops {
+	/* `all` receives count numbers of rank 0, then those of rank 1 and so on. */
+	enum sonde_status (*exchange)(struct sonde_team *team, const uint64_t *mine, size_t count,
+				      uint64_t *all, struct sonde_error *err);
+	/* Appends the bytes of every rank, in the order of ranks, to `all` of rank 0; `sizes` gets
+	 * their lengths there. Pieces may be larger than 2 GiB. */
+	enum sonde_status (*gather)(struct sonde_team *team, const void *bytes, size_t size,
+				    struct sonde_buffer *all, uint64_t *sizes,
+				    struct sonde_error *err);
+	/* Rank 0's bytes become everybody's. */
+	enum sonde_status (*share)(struct sonde_team *team, struct sonde_buffer *bytes,
+				   struct sonde_error *err);
+};
+
+struct sonde_team {
+	const struct sonde_team_ops *ops;
+	unsigned int rank, size;
+};
+
+static inline unsigned int sonde_team_rank(const struct sonde_team *team)
+{
+	return team ? team->rank : 0;
+}
+
+static inline unsigned int sonde_team_size(const struct sonde_team *team)
+{
+	return team ? team->size : 1;
+}
+
+enum sonde_status sonde_team_exchange(struct sonde_team *team, const uint64_t *mine, size_t count,
+				      uint64_t *all, struct sonde_error *err);
+enum sonde_status sonde_team_gather(struct sonde_team *team, const void *bytes, size_t size,
+				    struct sonde_buffer *all, uint64_t *sizes,
+				    struct sonde_error *err);
+enum sonde_status sonde_team_share(struct sonde_team *team, struct sonde_buffer *bytes,
+				   struct sonde_error *err);
+
+/*
+ * Waits for all. SONDE_OK where all of them said SONDE_OK; else the failure of the lowest rank that
+ * failed, with its message in everybody's *err.
+ */
+enum sonde_status sonde_team_agree(struct sonde_team *team, enum sonde_status status,
+				   struct sonde_error *err);
+
+#endif

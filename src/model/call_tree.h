@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Events -> contexts and values: the calls of one track as a tree in which equal paths are one node,
+ * with how often each was called and how long it ran itself. This is the only place where that is
+ * derived. Memory grows with distinct paths.
+ */
+#ifndef SONDE_MODEL_CALL_TREE_H
+#define SONDE_MODEL_CALL_TREE_H
+
+#include <sonde/recording.h>
+
+struct sonde_call_tree;
+
+/* Node 0 is the track itself; its own time is that between first and last event outside of calls. */
+struct sonde_call_node {
+	uint32_t parent;   /* SONDE_NONE for node 0; parents come before children */
+	uint32_t function; /* SONDE_NONE for node 0 */
+	uint64_t calls;
+	uint64_t self_ns;
+};
+
+struct sonde_call_tree *sonde_call_tree_new(void);
+void sonde_call_tree_free(struct sonde_call_tree *tree);
+
+/* Makes it empty again, keeping its memory. */
+void sonde_call_tree_clear(struct sonde_call_tree *tree);
+
+/*
+ * Adds events of the track, in the order of time. Calls that are never left end with the track; a
+ * return without its call closes nothing. `on_change` (may be NULL) is told each time the track is
+ * in another node from `time_ns` on: this is what samples are made of.
+ */
+typedef enum sonde_status sonde_call_tree_change(void *user, uint64_t time_ns, uint32_t node,
+						 struct sonde_error *err);
+enum sonde_status sonde_call_tree_add(struct sonde_call_tree *tree,
+				      const struct sonde_event *events, size_t count,
+				      sonde_call_tree_change *on_change, void *user,
+				      struct sonde_error *err);
+/* Closes what is open, at the time of the last event. */
+enum sonde_status sonde_call_tree_end(struct sonde_call_tree *tree,
+				      sonde_call_tree_change *on_change, void *user,
+				      struct sonde_error *err);
+
+const struct sonde_call_node *sonde_call_tree_nodes(const struct sonde_call_tree *tree,
+						    uint32_t *count);
+
+/* The metrics that are made of it: calls, and self_ns as seconds. */
+#define SONDE_METRIC_CALLS "CALLS"
+#define SONDE_METRIC_TIME "REALTIME (sec)"
+
+#endif

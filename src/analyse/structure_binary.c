@@ -34,21 +34,6 @@ static void binary_free(struct structure_source *source)
 	free(binary);
 }
 
-/* Opens DWARF the first time; where that cannot be read there are still symbols. */
-static void open_dwarf(struct sonde_structure *structure, struct binary *binary)
-{
-	bool failed_before = structure->failed;
-
-	structure->failed = false;
-	binary->dwarf = structure_dwarf_open(structure, binary->dwarf_path);
-	if (!binary->dwarf && !structure->failed) {
-		free(binary->dwarf_path);
-		binary->dwarf_path = NULL;
-		structure->origin = SONDE_STRUCTURE_SYMBOLS;
-	}
-	structure->failed |= failed_before;
-}
-
 static bool open_symbols(struct sonde_structure *structure, struct binary *binary)
 {
 	if (!binary->symbols && !binary->symbols_tried) {
@@ -63,6 +48,32 @@ static bool open_symbols(struct sonde_structure *structure, struct binary *binar
 			binary->symbols = NULL;
 	}
 	return binary->symbols != NULL;
+}
+
+static const char *symbol_at(struct sonde_structure *structure, uint64_t address)
+{
+	struct binary *binary = (struct binary *)structure->source;
+	struct sonde_symbol symbol;
+
+	if (!open_symbols(structure, binary) ||
+	    !sonde_symbols_find(binary->symbols, address, &symbol) || symbol.address != address)
+		return NULL;
+	return symbol.raw_name;
+}
+
+/* Opens DWARF the first time; where that cannot be read there are still symbols. */
+static void open_dwarf(struct sonde_structure *structure, struct binary *binary)
+{
+	bool failed_before = structure->failed;
+
+	structure->failed = false;
+	binary->dwarf = structure_dwarf_open(structure, binary->dwarf_path, symbol_at);
+	if (!binary->dwarf && !structure->failed) {
+		free(binary->dwarf_path);
+		binary->dwarf_path = NULL;
+		structure->origin = SONDE_STRUCTURE_SYMBOLS;
+	}
+	structure->failed |= failed_before;
 }
 
 static uint32_t symbol_node(struct sonde_structure *structure, struct binary *binary,

@@ -36,6 +36,7 @@ struct unit {
 
 struct structure_dwarf {
 	struct sonde_structure *structure;
+	structure_symbol_at *symbol_at;
 	struct dwarf_file file;
 	SONDE_VEC(struct unit) units;
 	struct structure_ranges ranges; /* the owners are units */
@@ -106,8 +107,30 @@ static uint32_t line_node(struct structure_dwarf *dwarf, uint32_t parent, uint32
 	return remember(dwarf, &dwarf->lines, pair(parent, place), number);
 }
 
-/* The name that the linker knows, else the plain one; NULL where it has none. Borrowed from libdw. */
-static const char *name_of(Dwarf_Die *entry)
+/* Whether names of the linker say more than those of the source. */
+static bool has_mangled_names(Dwarf_Die *entry)
+{
+	Dwarf_Die unit;
+
+	if (!dwarf_diecu(entry, &unit, NULL, NULL))
+		return false;
+	switch (dwarf_srclang(&unit)) {
+	case DW_LANG_C_plus_plus:
+	case DW_LANG_C_plus_plus_03:
+	case DW_LANG_C_plus_plus_11:
+	case DW_LANG_C_plus_plus_14:
+	case DW_LANG_ObjC_plus_plus:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/*
+ * The name that the linker knows, else the plain one; NULL where it has none. Borrowed. Compilers leave
+ * the linker's name away for functions that no other unit can call.
+ */
+static const char *name_of(struct structure_dwarf *dwarf, Dwarf_Die *entry, uint64_t address)
 {
 	Dwarf_Attribute attribute;
 	const char *name =
@@ -116,9 +139,9 @@ static const char *name_of(Dwarf_Die *entry)
 	if (!name)
 		name = dwarf_formstring(
 			dwarf_attr_integrate(entry, DW_AT_MIPS_linkage_name, &attribute));
-	if (!name)
-		name = dwarf_diename(entry);
-	return name;
+	if (!name && address && has_mangled_names(entry))
+		name = dwarf->symbol_at(dwarf->structure, address);
+	return name ? name : dwarf_diename(entry);
 }
 
 /* The record of a function as its entry, or what that was made of, describes it. */
@@ -126,7 +149,8 @@ static uint32_t make_function(struct structure_dwarf *dwarf, Dwarf_Die *entry, u
 {
 	struct sonde_structure_function function = { .address = address };
 	Dwarf_Die unit;
-	const char *path = dwarf_file_of(entry, DW_AT_decl_file, &unit), *name = name_of(entry);
+	const char *path = dwarf_file_of(entry, DW_AT_decl_file, &unit);
+	const char *name = name_of(dwarf, entry, address);
 	int line;
 
 	if (name) {
@@ -372,7 +396,8 @@ static bool read_units(struct structure_dwarf *dwarf)
 	return structure_ranges_settle(&dwarf->ranges);
 }
 
-struct structure_dwarf *structure_dwarf_open(struct sonde_structure *structure, const char *path)
+struct structure_dwarf *structure_dwarf_open(struct sonde_structure *structure, const char *path,
+					     structure_symbol_at *symbol_at)
 {
 	struct structure_dwarf *dwarf = calloc(1, sizeof(*dwarf));
 
@@ -381,6 +406,7 @@ struct structure_dwarf *structure_dwarf_open(struct sonde_structure *structure, 
 		return NULL;
 	}
 	dwarf->structure = structure;
+	dwarf->symbol_at = symbol_at;
 	if (dwarf_file_open(&dwarf->file, path)) {
 		if (read_units(dwarf))
 			return dwarf;

@@ -7,8 +7,15 @@
 
 struct structure_dwarf;
 
-/* NULL where the file has no DWARF that can be read, or memory is out (structure->failed then). */
-struct structure_dwarf *structure_dwarf_open(struct sonde_structure *structure, const char *path);
+/* The name of the symbol that begins at an address, as the linker knows it; NULL where there is none. */
+typedef const char *structure_symbol_at(struct sonde_structure *structure, uint64_t address);
+
+/*
+ * NULL where the file has no DWARF that can be read, or memory is out (structure->failed then).
+ * `symbol_at` helps out where compilers leave the linker's name of a function away.
+ */
+struct structure_dwarf *structure_dwarf_open(struct sonde_structure *structure, const char *path,
+					     structure_symbol_at *symbol_at);
 void structure_dwarf_free(struct structure_dwarf *dwarf);
 
 /*

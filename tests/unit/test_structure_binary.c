@@ -252,12 +252,11 @@ static void test_symbols_only(void **state)
 static void test_damaged_dwarf(void **state)
 {
 	struct sonde_structure *structure;
-	struct sonde_symbol symbol;
+	struct sonde_symbol symbol = { 0 };
 	char text[1000];
 
 	(void)state;
 	put_file("sample.c", sample);
-	put_file("nothing", "");
 	assert_true(run("gcc -g sample.c -o sample && "
 			"objcopy --dump-section .debug_abbrev=abbrev sample && "
 			"tr '\\001-\\377' '\\377' <abbrev >broken && "
@@ -336,7 +335,7 @@ static void test_assembler(void **state)
 				   "	ret\n"
 				   "	.size bare, . - bare\n";
 	struct sonde_structure *structure;
-	struct sonde_symbol symbol;
+	struct sonde_symbol symbol = { 0 };
 	char text[1000];
 
 	(void)state;

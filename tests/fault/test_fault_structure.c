@@ -86,7 +86,7 @@ struct addresses {
 	uint64_t plain, inlined, bare;
 };
 
-/* Everything is asked twice: what failed once is tried again. */
+/* Everything is asked twice, so that what was kept is used. */
 static enum sonde_status look_up(void *user, struct sonde_error *err)
 {
 	const struct addresses *addresses = user;

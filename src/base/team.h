@@ -29,7 +29,7 @@ struct sonde_team_ops {
 	/* Appends the bytes of every rank, in the order of ranks, to `all` of rank 0, which has room.
 	 * `sizes` holds their lengths, on every rank. Pieces may be larger than 2 GiB. */
 	enum sonde_status (*gather)(struct sonde_team *team, const void *bytes, size_t size,
-				    struct sonde_buffer *all, uint64_t *sizes,
+				    struct sonde_buffer *all, const uint64_t *sizes,
 				    struct sonde_error *err);
 	/* Rank 0's bytes become everybody's: bytes->size of them, for which there is room. */
 	enum sonde_status (*share)(struct sonde_team *team, struct sonde_buffer *bytes,

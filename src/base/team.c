@@ -164,3 +164,59 @@ fail:
 		*err = failure;
 	return failure.status;
 }
+
+static void guard(struct sonde_team *team, const char *path)
+{
+	if (team && !team->rank && team->ops->guard)
+		team->ops->guard(team, path);
+}
+
+/* Only rank 0 knows the target, and only it removes or renames. */
+static void release_staged(struct sonde_team *team, struct sonde_staged *staged)
+{
+	if (sonde_team_rank(team)) {
+		free(staged->work);
+		staged->work = NULL;
+	}
+	sonde_staged_release(staged);
+	guard(team, NULL);
+}
+
+enum sonde_status sonde_team_stage(struct sonde_team *team, struct sonde_staged *staged,
+				   const char *target, bool is_folder, bool replace,
+				   struct sonde_error *err)
+{
+	struct sonde_buffer work = { 0 };
+	enum sonde_status status = SONDE_OK;
+
+	*staged = (struct sonde_staged){ .is_folder = is_folder, .replace = replace };
+	if (!sonde_team_rank(team))
+		status = sonde_staged_begin(staged, target, is_folder, replace, err);
+	if (staged->work) {
+		guard(team, staged->work);
+		sonde_buffer_put(&work, staged->work, strlen(staged->work) + 1);
+	}
+	status = sonde_team_agree(team, status, err);
+	if (!status)
+		status = sonde_team_share(team, &work, err);
+	if (!status && sonde_team_rank(team)) {
+		staged->work = work.data;
+		work = (struct sonde_buffer){ 0 };
+	}
+	sonde_buffer_release(&work);
+	if (status)
+		release_staged(team, staged);
+	return status;
+}
+
+enum sonde_status sonde_team_stage_end(struct sonde_team *team, struct sonde_staged *staged,
+				       enum sonde_status status, struct sonde_error *err)
+{
+	status = sonde_team_agree(team, status, err);
+	if (!status && !sonde_team_rank(team))
+		status = sonde_staged_commit(staged, err);
+	/* The last word is rank 0's; where the team broke just now, the output is there all the same. */
+	status = sonde_team_agree(team, status, err);
+	release_staged(team, staged);
+	return status;
+}

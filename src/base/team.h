@@ -14,6 +14,7 @@
 #include <sonde/status.h>
 
 #include "base/buffer.h"
+#include "base/file.h"
 
 struct sonde_team;
 
@@ -34,6 +35,8 @@ struct sonde_team_ops {
 	/* Rank 0's bytes become everybody's: bytes->size of them, for which there is room. */
 	enum sonde_status (*share)(struct sonde_team *team, struct sonde_buffer *bytes,
 				   struct sonde_error *err);
+	/* May be NULL. What is at `path` must go should this process be killed; NULL: nothing. */
+	void (*guard)(struct sonde_team *team, const char *path);
 };
 
 struct sonde_team {
@@ -81,5 +84,19 @@ enum sonde_status sonde_team_share(struct sonde_team *team, struct sonde_buffer 
  */
 enum sonde_status sonde_team_agree(struct sonde_team *team, enum sonde_status status,
 				   struct sonde_error *err);
+
+/*
+ * One output of all, staged beside its target by rank 0: the same as sonde_staged_begin(), and
+ * everybody has staged->work, to write into. It is removed should the team be killed.
+ */
+enum sonde_status sonde_team_stage(struct sonde_team *team, struct sonde_staged *staged,
+				   const char *target, bool is_folder, bool replace,
+				   struct sonde_error *err);
+/*
+ * Must end each successful sonde_team_stage(), once on every rank, with how the rank's work went: agrees,
+ * and puts the output in its place where all say SONDE_OK, or removes it. Releases *staged.
+ */
+enum sonde_status sonde_team_stage_end(struct sonde_team *team, struct sonde_staged *staged,
+				       enum sonde_status status, struct sonde_error *err);
 
 #endif

@@ -153,6 +153,7 @@ def check_propagation(database, pairs, values, where, plain):
         need(close(whole, sum(points.values()), scale), where, "the global context has", whole,
              "; all points are", sum(points.values()))
     if ids.get(CUSTOM) is not None and ids.by_type[CUSTOM][1].name == "lex_aware":
+        need(TRANSITIVE in found, where, "has lex_aware without function")
         check_lex_aware(database, ids, points, found[TRANSITIVE], values, plain)
 
 

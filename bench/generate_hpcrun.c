@@ -71,7 +71,7 @@ static uint64_t draw(uint64_t *state)
 
 static uint64_t draw_below(uint64_t *state, uint64_t limit)
 {
-	return draw(state) % limit;
+	return limit ? draw(state) % limit : 0;
 }
 
 static void put_number(struct sonde_buffer *out, uint64_t value, unsigned int bytes)

@@ -267,7 +267,7 @@ static void write_file(struct thread *thread, const char *extension)
 
 	snprintf(path, sizeof(path), "%s/synth-%06llu-%03llu-%08x-%llu-0.%s", thread->shape->folder,
 		 (unsigned long long)thread->rank, (unsigned long long)thread->number, HOST,
-		 (unsigned long long)(1000 + thread->rank), extension);
+		 1000ull + thread->rank, extension);
 	file = need(fopen(path, "wb"), path);
 	if (thread->file.failed ||
 	    fwrite(thread->file.data, 1, thread->file.size, file) != thread->file.size ||

@@ -13,6 +13,7 @@ from sonde_case import SONDE, SondeCase
 
 SONDE_MPI = os.environ.get("SONDE_MPI", "")
 TEAM_CHECK = os.environ.get("MPI_TEAM_CHECK", "")
+GENERATOR = os.environ.get("HPCRUN_GENERATOR", "")
 SECONDS = 120  # after which something hangs
 RANKS = (2, 4)
 
@@ -216,26 +217,23 @@ class Prof(MpiCase):
     def test_failures_are_told_once(self):
         folder, target = self.path("app.m"), os.path.join(self.out, "app.d")
         write_folder(folder, threads=4, tree=30, leaves=4)
-        self.assert_fails_once("sonde: ", 4, folder, "--no-such-option", "-o", target)
-        self.assert_fails_once("sonde: ", 4, self.path("nothing.m"), "-o", target)
-        self.assert_fails_once("sonde: ", 4, folder, "-o", self.path("no", "folder", "app.d"))
+        self.assert_fails_once("no-such-option", 4, folder, "--no-such-option", "-o", target)
+        self.assert_fails_once("nothing.m: ", 4, self.path("nothing.m"), "-o", target)
+        self.assert_fails_once("does not exist", 4, folder, "-o", self.path("no", "folder", "app.d"))
         os.mkdir(target)
         with open(os.path.join(target, "mine"), "wb"):
             pass
-        self.assert_fails_once("sonde: ", 4, folder, "-o", target, left=("app.d",))
+        self.assert_fails_once("exists already", 4, folder, "-o", target, left=("app.d",))
         self.assertEqual(os.listdir(target), ["mine"])
         shutil.rmtree(target)
         self.damage(folder, 1)
         self.assert_fails_once("sonde: ", 4, folder, "-o", target)
 
     def big(self):
+        """Work for some seconds."""
         folder = self.path("big.m")
-        write_folder(folder, threads=60, tree=4000, leaves=1500, metrics=3, trace=100)
-        inputs = []
-        for copy in range(12):
-            inputs.append(self.path(f"big{copy}.m"))
-            os.symlink(folder, inputs[-1])
-        return inputs
+        subprocess.run([GENERATOR, folder, "200", "40000", "4000", "3", "1000"], check=True)
+        return folder
 
     def wait_for_work(self, process):
         """Until the output is being written; False where it was over before that was seen."""
@@ -260,8 +258,8 @@ class Prof(MpiCase):
         return sorted(found)
 
     def end_midway(self, ranks, end):
-        inputs, target = self.big(), os.path.join(self.out, "app.d")
-        process = self.start(ranks, "prof", *inputs, "-o", target)
+        target = os.path.join(self.out, "app.d")
+        process = self.start(ranks, "prof", self.big(), "-o", target)
         self.assertTrue(self.wait_for_work(process), "the work was not seen")
         end(process)
         output = process.communicate(timeout=SECONDS)[0].decode(errors="replace")

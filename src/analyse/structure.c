@@ -4,8 +4,10 @@
  * DWARF.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyse/structure_detail.h"
+#include "symbols/symbols.h"
 
 struct sonde_structure *structure_new(enum sonde_structure_origin origin)
 {
@@ -34,21 +36,40 @@ void sonde_structure_free(struct sonde_structure *structure)
 	free(structure);
 }
 
-const char *structure_text(struct sonde_structure *structure, const char *text, size_t length)
+uint32_t structure_text_number(struct sonde_structure *structure, const char *text, size_t length)
 {
 	uint32_t number = sonde_text_map_find(&structure->texts_known, text, length);
 	const char *copy;
 
 	if (number != SONDE_NONE)
-		return structure->texts.items[number];
+		return number;
+	number = (uint32_t)structure->texts.count;
 	if (structure->texts.count >= SONDE_NONE || !sonde_vec_reserve(&structure->texts, 1))
-		return NULL;
+		return SONDE_NONE;
 	copy = sonde_arena_copy_text(&structure->arena, text, length);
-	if (!copy || !sonde_text_map_add(&structure->texts_known, copy, length,
-					 (uint32_t)structure->texts.count))
-		return NULL;
+	if (!copy || !sonde_text_map_add(&structure->texts_known, copy, length, number))
+		return SONDE_NONE;
 	structure->texts.items[structure->texts.count++] = copy;
-	return copy;
+	return number;
+}
+
+const char *structure_text(struct sonde_structure *structure, const char *text, size_t length)
+{
+	uint32_t number = structure_text_number(structure, text, length);
+
+	return number == SONDE_NONE ? NULL : structure->texts.items[number];
+}
+
+const char *structure_name(struct sonde_structure *structure, const char *raw_name)
+{
+	char *readable = sonde_demangle(raw_name);
+	const char *name = readable ? readable : raw_name;
+
+	name = structure_text(structure, name, strlen(name));
+	free(readable);
+	if (!name)
+		structure->failed = true;
+	return name;
 }
 
 uint32_t structure_add_node(struct sonde_structure *structure,

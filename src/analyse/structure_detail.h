@@ -59,8 +59,12 @@ struct sonde_structure {
 /* NULL where memory is out. */
 struct sonde_structure *structure_new(enum sonde_structure_origin origin);
 
-/* A text, kept once; NULL where memory is out. */
+/* The number of a text, kept once in structure->texts; SONDE_NONE where memory is out. */
+uint32_t structure_text_number(struct sonde_structure *structure, const char *text, size_t length);
+/* The text as it is kept; NULL where memory is out. */
 const char *structure_text(struct sonde_structure *structure, const char *text, size_t length);
+/* The readable form of a name that may be one of C++, kept; NULL where memory is out. */
+const char *structure_name(struct sonde_structure *structure, const char *raw_name);
 
 /* The number of the new one, SONDE_NONE where memory is out. */
 uint32_t structure_add_node(struct sonde_structure *structure,

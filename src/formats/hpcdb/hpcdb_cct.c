@@ -5,10 +5,10 @@
 static void read_infos(struct hpcdb_cct *cct)
 {
 	const struct hpcdb_section *section = &cct->file.sections[HPCDB_CCT_CONTEXTS];
-	const uint8_t *p = cct->file.data + section->offset;
+	const uint8_t *p = section->size >= 0x0d ? cct->file.data + section->offset : NULL;
 
 	cct->contexts = (struct hpcdb_table){ .stride = HPCDB_CCT_CONTEXT_SIZE };
-	if (section->size >= 0x0d)
+	if (p)
 		cct->contexts = hpcdb_table_of(&cct->file, sonde_load_u64le(p),
 					       sonde_load_u32le(p + 8), p[0x0c],
 					       HPCDB_CCT_CONTEXT_SIZE);

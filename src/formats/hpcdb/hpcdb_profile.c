@@ -5,10 +5,10 @@
 static void read_infos(struct hpcdb_profile *profile)
 {
 	const struct hpcdb_section *section = &profile->file.sections[HPCDB_PROFILE_INFOS];
-	const uint8_t *p = profile->file.data + section->offset;
+	const uint8_t *p = section->size >= 0x0d ? profile->file.data + section->offset : NULL;
 
 	profile->profiles = (struct hpcdb_table){ .stride = HPCDB_PROFILE_SIZE };
-	if (section->size < 0x0d)
+	if (!p)
 		return;
 	/* the last one may lack what a minor version added behind its flags */
 	profile->profiles = hpcdb_table_of(&profile->file, sonde_load_u64le(p),

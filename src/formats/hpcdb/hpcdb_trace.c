@@ -5,10 +5,10 @@
 static void read_headers(struct hpcdb_trace *trace)
 {
 	const struct hpcdb_section *section = &trace->file.sections[HPCDB_TRACE_HEADERS];
-	const uint8_t *p = trace->file.data + section->offset;
+	const uint8_t *p = section->size >= 0x20 ? trace->file.data + section->offset : NULL;
 
 	trace->lines = (struct hpcdb_table){ .stride = HPCDB_TRACE_SIZE };
-	if (section->size < 0x20)
+	if (!p)
 		return;
 	trace->lines = hpcdb_table_of(&trace->file, sonde_load_u64le(p), sonde_load_u32le(p + 8),
 				      p[0x0c], HPCDB_TRACE_SIZE);

@@ -35,8 +35,8 @@ static enum sonde_status gather_union(struct run *run, struct sonde_error *err)
 
 	if (sonde_team_rank(team))
 		prof_union_put(&run->all, &mine);
-	status = sonde_team_agree(
-		team, sizes && !mine.failed ? SONDE_OK : sonde_fail_nomem(err), err);
+	status = sonde_team_agree(team, sizes && !mine.failed ? SONDE_OK : sonde_fail_nomem(err),
+				  err);
 	if (status == SONDE_OK)
 		status = sonde_team_gather(team, mine.data, mine.size, &all, sizes, err);
 	for (rank = 1, start = 0; status == SONDE_OK && !sonde_team_rank(team) && rank < size;
@@ -80,8 +80,8 @@ static enum sonde_status share_union(struct run *run, struct sonde_error *err)
 static int compare_tracks(const void *a, const void *b)
 {
 	const struct prof_track *one = a, *other = b;
-	int order = sonde_identity_compare(one->identities, one->identity_count,
-					   other->identities, other->identity_count);
+	int order = sonde_identity_compare(one->identities, one->identity_count, other->identities,
+					   other->identity_count);
 
 	if (order)
 		return order;

@@ -78,7 +78,7 @@ static void sort_modules(struct building *building)
 			building->modules[kept++] = building->modules[i];
 	building->module_count = kept;
 	for (i = 0; i < modules->items.count; i++) {
-		const char *path = modules->items.items[i].data, *const *found;
+		const char *path = modules->items.items[i].data, *const * found;
 
 		if (building->module_numbers[i] == SONDE_NONE)
 			continue;
@@ -129,8 +129,8 @@ static bool list_places(struct building *building)
 	}
 	for (i = 0; i < count; i++) {
 		uint64_t ip = tree->nodes[items[i].number].ip;
-		const struct prof_place *last =
-			places->count ? &places->items[places->count - 1] : NULL;
+		const struct prof_place *last = places->count ? &places->items[places->count - 1] :
+								NULL;
 
 		if (!last || last->module != items[i].key || last->ip != ip) {
 			while (module < items[i].key)
@@ -193,8 +193,7 @@ static void expand_placeholder(struct building *building, uint32_t raw, uint32_t
 
 static bool is_gpu(uint32_t module)
 {
-	return module == RAW_GPU_CONTEXT || module == RAW_GPU_RANGE ||
-	       module == RAW_GPU_RANGE_ROOT;
+	return module == RAW_GPU_CONTEXT || module == RAW_GPU_RANGE || module == RAW_GPU_RANGE_ROOT;
 }
 
 /* An address: all that it lies in, from the function to the instruction. */
@@ -210,7 +209,8 @@ static void expand_address(struct building *building, uint32_t raw, uint32_t par
 
 	if (node->module & RAW_NOT_UNWOUND)
 		above = below(building, above, elements->unknown_function);
-	if (node->module & RAW_NOT_UNWOUND || is_gpu(building->all->tree.nodes[node->parent].module))
+	if (node->module & RAW_NOT_UNWOUND ||
+	    is_gpu(building->all->tree.nodes[node->parent].module))
 		building->contexts->unwound++;
 	building->chain.count = 0;
 	for (piece = place->node; piece != SONDE_NONE; piece = pieces[piece].parent) {
@@ -436,8 +436,8 @@ enum sonde_status prof_contexts_make(struct prof_contexts *contexts, const struc
 	if (status == SONDE_OK)
 		status = prof_elements_make(&building.elements, all, &building.names,
 					    building.modules, building.module_count, err);
-	if (status == SONDE_OK && (!expand(&building) || !number_contexts(&building) ||
-				   !count_modules(&building)))
+	if (status == SONDE_OK &&
+	    (!expand(&building) || !number_contexts(&building) || !count_modules(&building)))
 		status = sonde_fail_nomem(err);
 	contexts->definitions = building.elements.definitions;
 	building.elements.definitions = NULL;

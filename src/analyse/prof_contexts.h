@@ -15,7 +15,7 @@ struct prof_contexts {
 	uint32_t count, listed;
 	/* By raw node: the outermost context that it makes (the function), and the innermost. */
 	uint32_t *relation, *innermost;
-	uint64_t unwound, demoted; /* as in struct sonde_prof_report */
+	uint64_t unwound, demoted;		     /* as in struct sonde_prof_report */
 	SONDE_VEC(struct sonde_prof_module) modules; /* paths lie in `definitions` */
 };
 

@@ -224,10 +224,9 @@ static enum sonde_status define_modules(struct making *making, struct sonde_erro
 /* The number of a module by its path; SONDE_NONE for "". */
 static uint32_t module_number(const struct making *making, const char *path)
 {
-	const char *const *found =
-		path[0] ? bsearch(&path, making->modules, making->module_count,
-				  sizeof(const char *), compare_texts) :
-			  NULL;
+	const char *const *found = path[0] ? bsearch(&path, making->modules, making->module_count,
+						     sizeof(const char *), compare_texts) :
+					     NULL;
 
 	return found ? (uint32_t)(found - making->modules) : SONDE_NONE;
 }
@@ -385,8 +384,8 @@ static enum sonde_status draft_entries(struct making *making, struct sonde_error
 /* In the order of draft_functions(): placeholders and recorded functions; then nodes. */
 static bool draft_others(struct making *making)
 {
-	size_t called = making->elements->placeholder_count +
-			making->all->sets[PROF_FUNCTIONS].items.count;
+	size_t called =
+		making->elements->placeholder_count + making->all->sets[PROF_FUNCTIONS].items.count;
 	size_t first = making->functions.count - called, i, j, base = 0;
 	struct sonde_context context;
 	bool fine = true;
@@ -447,8 +446,7 @@ static bool sort_elements(struct making *making, uint32_t **ranks)
 	if (!elements->items || !*ranks)
 		return false;
 	if (count)
-		qsort(making->drafts.items, count, sizeof(*making->drafts.items),
-		      compare_elements);
+		qsort(making->drafts.items, count, sizeof(*making->drafts.items), compare_elements);
 	for (i = 0; i < count; i++) {
 		(*ranks)[making->drafts.items[i].number] = (uint32_t)i;
 		elements->items[i] = making->drafts.items[i].context;
@@ -480,8 +478,8 @@ static bool index_elements(struct making *making, const uint32_t *ranks)
 	memcpy(elements->functions, next, recorded * sizeof(*next));
 	memcpy(elements->nodes, next + recorded, node_count * sizeof(*next));
 	for (i = 0; i < making->module_count; i++)
-		elements->node_starts[i + 1] = elements->node_starts[i] +
-					       making->names->modules[i].nodes.count;
+		elements->node_starts[i + 1] =
+			elements->node_starts[i] + making->names->modules[i].nodes.count;
 	return true;
 }
 
@@ -536,11 +534,11 @@ void prof_elements_release(struct prof_elements *elements)
 
 uint32_t prof_placeholder_element(const struct prof_elements *elements, uint64_t placeholder)
 {
-	const uint64_t *found =
-		elements->placeholder_count ?
-			bsearch(&placeholder, elements->placeholders, elements->placeholder_count,
-				sizeof(placeholder), compare_ips) :
-			NULL;
+	const uint64_t *found = elements->placeholder_count ?
+					bsearch(&placeholder, elements->placeholders,
+						elements->placeholder_count, sizeof(placeholder),
+						compare_ips) :
+					NULL;
 
 	return found ? elements->placeholder_elements[found - elements->placeholders] :
 		       elements->unknown_function;

@@ -217,8 +217,8 @@ static enum sonde_status add_recording(struct search *search, const char *path)
 		return sonde_fail_nomem(search->err);
 	*place = kept;
 	for (track = 0; track < count && status == SONDE_OK; track++)
-		status = add_item(search, kept,
-				  (uint32_t)search->inputs->recording_paths.count - 1, track);
+		status = add_item(search, kept, (uint32_t)search->inputs->recording_paths.count - 1,
+				  track);
 	return status == SONDE_OK ? remember(search, kept, SONDE_NONE) : status;
 }
 

@@ -101,7 +101,8 @@ static bool note(struct prof_metrics *metrics, const char *format, const char *n
 	struct sonde_buffer text = { 0 };
 	const char **place = sonde_vec_push(&metrics->notes), *copy;
 
-	sonde_buffer_put_format(&text, format, name); /* NOLINT(clang-diagnostic-format-nonliteral) */
+	sonde_buffer_put_format(&text, format,
+				name); /* NOLINT(clang-diagnostic-format-nonliteral) */
 	copy = sonde_buffer_text(&text);
 	if (place && copy)
 		copy = *place = sonde_arena_copy_text(&metrics->texts, copy, text.size);

@@ -177,8 +177,8 @@ static bool add_heads(struct reader *reader, uint32_t item)
 		sonde_buffer_put_format(&reader->space, "%s %s", profile->kinds.items[i].name,
 					profile->kinds.items[i].value);
 		if (reader->space.failed ||
-		    prof_union_add(&reader->all, PROF_KINDS, reader->space.data,
-				   reader->space.size, item) == SONDE_NONE)
+		    prof_union_add(&reader->all, PROF_KINDS, reader->space.data, reader->space.size,
+				   item) == SONDE_NONE)
 			return false;
 	}
 	return true;
@@ -227,11 +227,11 @@ static enum sonde_status add_profile(struct reading *reading, struct reader *rea
 		return sonde_fail_nomem(err);
 	sonde_buffer_clear(&reader->space);
 	prof_put_table(&reader->space, &reader->profile);
-	track.table = reader->space.failed ? SONDE_NONE :
-					     prof_union_add(&reader->all, PROF_TABLES,
-							    reader->space.data ? reader->space.data :
-										 "",
-							    reader->space.size, item);
+	track.table = reader->space.failed ?
+			      SONDE_NONE :
+			      prof_union_add(&reader->all, PROF_TABLES,
+					     reader->space.data ? reader->space.data : "",
+					     reader->space.size, item);
 	if (!epoch)
 		status = count_samples(reading, reader, item, &track.sample_limit, err);
 	if (status != SONDE_OK)
@@ -314,7 +314,8 @@ void prof_put_function(struct sonde_buffer *bytes, const struct sonde_definition
 	char space[SONDE_LABEL_SIZE];
 
 	prof_put_text(bytes, sonde_definitions_function_label(definitions, function, space));
-	prof_put_text(bytes, sonde_definitions_string(definitions, definition ? definition->file : 0));
+	prof_put_text(bytes,
+		      sonde_definitions_string(definitions, definition ? definition->file : 0));
 	prof_put_text(bytes, sonde_definitions_string(definitions, module ? module->path : 0));
 	prof_put_u32(bytes, definition ? definition->line : 0);
 	prof_put_u64(bytes, definition ? definition->address : 0);
@@ -404,15 +405,15 @@ static enum sonde_status add_call_track(struct reading *reading, struct reader *
 		definitions, sonde_definitions_track(definitions, from->track)->process);
 	name = sonde_definitions_string(definitions, process ? process->name : 0);
 	if (!add_calls(reader, definitions, from->track, item) ||
-	    (name[0] && prof_union_add(&reader->all, PROF_PROGRAMS, name, strlen(name), item) ==
-				SONDE_NONE))
+	    (name[0] &&
+	     prof_union_add(&reader->all, PROF_PROGRAMS, name, strlen(name), item) == SONDE_NONE))
 		return sonde_fail_nomem(err);
 	sonde_buffer_clear(&reader->space);
 	prof_put_recording_table(&reader->space);
-	track.table = reader->space.failed ? SONDE_NONE :
-					     prof_union_add(&reader->all, PROF_TABLES,
-							    reader->space.data, reader->space.size,
-							    item);
+	track.table = reader->space.failed ?
+			      SONDE_NONE :
+			      prof_union_add(&reader->all, PROF_TABLES, reader->space.data,
+					     reader->space.size, item);
 	if (track.table == SONDE_NONE || !prof_union_add_track(&reader->all, &track))
 		return sonde_fail_nomem(err);
 	return SONDE_OK;
@@ -452,8 +453,8 @@ static enum sonde_status work(void *user, size_t number, struct sonde_error *err
 			status = read_profile(reading, &reading->readers[number], (uint32_t)item,
 					      err);
 		else
-			status = read_track(reading, &reading->readers[number], (uint32_t)item,
-					    err);
+			status =
+				read_track(reading, &reading->readers[number], (uint32_t)item, err);
 		if (status == SONDE_OK)
 			status = sonde_meter_add(&reading->meter, 1, err);
 	}

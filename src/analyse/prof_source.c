@@ -56,8 +56,8 @@ static bool map_modules(struct prof_reader *reader)
 	memset(reader->modules.numbers, 0, sizeof(reader->modules.numbers));
 	for (i = 0; i < reader->profile.modules.count; i++) {
 		const struct hpcrun_module *module = &reader->profile.modules.items[i];
-		const char *path = prof_replaced(reader->source->options, module->path,
-						 &reader->space);
+		const char *path =
+			prof_replaced(reader->source->options, module->path, &reader->space);
 		uint32_t number;
 
 		if (!path)
@@ -124,8 +124,7 @@ static enum sonde_status profile_values(struct prof_reader *reader, struct hpcdb
 		const struct hpcrun_value *value = &profile->values.items[i];
 		uint32_t metric = numbers[value->metric], raw = reader->raw.items[value->node];
 
-		if (metric == SONDE_NONE ||
-		    reader->source->metrics->items.items[metric].formula[0])
+		if (metric == SONDE_NONE || reader->source->metrics->items.items[metric].formula[0])
 			continue;
 		points->items.items[points->items.count++] = (struct hpcdb_point){
 			.context = profile->metrics.items[value->metric].at_function ?
@@ -276,7 +275,8 @@ static enum sonde_status call_values(struct prof_reader *reader, struct hpcdb_po
 			    metrics[numbers[k]].formula[0])
 				continue;
 			points->items.items[points->items.count++] = (struct hpcdb_point){
-				.context = reader->source->contexts->innermost[reader->raw.items[i]],
+				.context =
+					reader->source->contexts->innermost[reader->raw.items[i]],
 				.metric = numbers[k],
 				.value = values[k],
 			};

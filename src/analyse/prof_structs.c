@@ -8,7 +8,6 @@
 #include <stdio.h>
 
 #include "analyse/prof_read.h"
-#include "analyse/structure_detail.h"
 #include "base/file.h"
 #include "base/pool.h"
 
@@ -76,8 +75,8 @@ static enum sonde_status list_files(struct finding *finding, struct sonde_error 
 		status = sonde_path_kind(options->structs[i]) == SONDE_PATH_FOLDER ?
 				 add_folder(finding, options->structs[i], err) :
 				 add_file(finding, options->structs[i], err);
-	for (i = 0; status == SONDE_OK && !options->ignore_structs &&
-		    i < finding->inputs->folders.count;
+	for (i = 0;
+	     status == SONDE_OK && !options->ignore_structs && i < finding->inputs->folders.count;
 	     i++) {
 		char *folder = sonde_path_join(finding->inputs->folders.items[i], "structs");
 
@@ -321,7 +320,7 @@ static enum sonde_status look_up(struct lookup *lookup, size_t module, struct so
 				    &places->items[i].node, err);
 	/* only now: what it is may turn out while it is used */
 	lookup->names->origin = sonde_structure_origin(lookup->structure);
-	if (status == SONDE_OK && lookup->structure->failed)
+	if (status == SONDE_OK && sonde_structure_failed(lookup->structure))
 		return sonde_fail_nomem(err);
 	return status;
 }

@@ -92,8 +92,7 @@ static enum sonde_status take_texts(struct prof_names *names, struct sonde_bytes
 	return status;
 }
 
-static bool take_module(struct prof_module_names *module, struct sonde_bytes *bytes,
-			uint32_t texts)
+static bool take_module(struct prof_module_names *module, struct sonde_bytes *bytes, uint32_t texts)
 {
 	uint32_t i, count;
 

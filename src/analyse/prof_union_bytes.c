@@ -155,8 +155,7 @@ static bool tree_fits(const struct prof_union *all)
 		if (module >= RAW_MODULES &&
 		    module - RAW_MODULES >= all->sets[PROF_MODULES].items.count)
 			return false;
-		if (module == RAW_FUNCTIONS &&
-		    node->ip >= all->sets[PROF_FUNCTIONS].items.count)
+		if (module == RAW_FUNCTIONS && node->ip >= all->sets[PROF_FUNCTIONS].items.count)
 			return false;
 	}
 	return true;

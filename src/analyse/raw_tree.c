@@ -84,7 +84,8 @@ uint32_t raw_tree_add(struct raw_tree *tree, uint32_t parent, uint32_t module, u
 	while (tree->slots[place])
 		place = (place + 1) & (tree->slot_count - 1);
 	tree->slots[place] = tree->count;
-	tree->nodes[tree->count] = (struct raw_node){ .ip = ip, .parent = parent, .module = module };
+	tree->nodes[tree->count] =
+		(struct raw_node){ .ip = ip, .parent = parent, .module = module };
 	return tree->count++;
 }
 

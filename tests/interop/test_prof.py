@@ -19,7 +19,7 @@ from hpcrun_merge import merge_folders
 from hpcrun_reader import Epoch, Metric, Module, Node, read_hpcrun
 from hpcrun_writer import (HOST, THREAD, Identity, Thread, World, bytes_02b, join_04, placeholder, sections_04,
                            write_folder)
-from sonde_case import SondeCase
+from sonde_case import GOLDEN, SondeCase
 
 CORPUS = os.environ.get("SONDE_CORPUS")
 needs_corpus = unittest.skipUnless(CORPUS, "SONDE_CORPUS is not set")
@@ -447,6 +447,82 @@ class Statistics(ProfCase):
         self.assertEqual(found.get(("1", 0)), 3.0)
         self.assertEqual(found.get(("($$^2)", 0)), 6.5)
         self.assertIsNone(found[("$$", 0)])  # the sum is 0, and 0 is never stored
+
+
+class CallTree:
+    """Calls of one track as a tree, out of `sonde dump --json`: {path of names: [calls, time of its own in ns]}."""
+
+    def __init__(self):
+        self.nodes, self.stack, self.last = {}, [], None
+
+    def add(self, event):
+        if self.stack:
+            self.nodes[tuple(self.stack)][1] += event["time_ns"] - self.last
+        self.last = event["time_ns"]
+        if event["kind"] == "call":
+            self.stack.append(event["name"])
+            self.nodes.setdefault(tuple(self.stack), [0, 0])[0] += 1
+        elif self.stack:
+            self.stack.pop()
+
+
+class Events(ProfCase):
+    """Recordings with calls become databases."""
+
+    def trees(self, session):
+        tracks = {}
+        for line in self.sonde("dump", "--json", session).splitlines():
+            event = json.loads(line)
+            tracks.setdefault(event["track"], CallTree()).add(event)
+        return [{path: (calls, own) for path, (calls, own) in track.nodes.items()} for track in tracks.values()]
+
+    @staticmethod
+    def profile_trees(database):
+        """The same out of the point values of a database."""
+        ids = {number: (metric.name, database.scopes[scope].name) for metric in database.metrics
+               for scope, number in metric.instances}
+        paths = {}
+        for number, context in enumerate(database.contexts):
+            name = () if context.parent < 0 else (database.functions[context.function].name,)
+            paths[number] = (paths[context.parent] if context.parent >= 0 else ()) + name
+        by_id = {context.id: paths[number] for number, context in enumerate(database.contexts)}
+        out = []
+        for profile in database.profiles[1:]:
+            tree = {}
+            for context, row in profile.values.items():
+                named = {ids[metric]: value for metric, value in row.items()}
+                calls = named.get(("CALLS", "point"), 0)
+                own = named.get(("REALTIME (sec)", "point"), 0)
+                if by_id.get(context):
+                    before = tree.get(by_id[context], (0, 0))
+                    tree[by_id[context]] = (before[0] + int(calls), before[1] + round(own * 1e9))
+            out.append({path: value for path, value in tree.items() if value[0]})
+        return out
+
+    def check_database(self, path, session):
+        self.sonde("check", path)
+        database = verify(path)
+        wanted = self.trees(session)
+        found = self.profile_trees(database)
+        self.assertEqual(sorted(sorted(tree.items()) for tree in found),
+                         sorted(sorted(tree.items()) for tree in wanted))
+        calls = sum(count for tree in wanted for count, _ in tree.values())
+        number = next(number for metric in database.metrics if metric.name == "CALLS"
+                      for scope, _, _, number in metric.summaries
+                      if database.scopes[scope].name == "execution")
+        self.assertEqual(database.profiles[0].values[0][number], calls)
+
+    def test_convert(self):
+        for name in ("normal", "nodetail"):
+            with self.subTest(name):
+                session, path = os.path.join(GOLDEN, name), self.path(name)
+                self.sonde("convert", session, "-t", "hpcdb", "-o", path)
+                self.check_database(path, session)
+
+    def test_prof(self):
+        """The same by `sonde prof`."""
+        session = os.path.join(GOLDEN, "normal")
+        self.check_database(self.prof(session), session)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ import sys
 from collections import Counter, defaultdict
 
 import mini_yaml
-from hpcdb_reader import (COMBINE, ENTRY, NO_BIT, Bad, Context, Database, File, Function, Identity, Metric,
+from hpcdb_reader import (COMBINE, ENTRY, NO_BIT, Bad, Context, Database, File, Function, Identity,
+                          Metric,
                           Profile, Scope, read_database)
 
 TOLERANCE = 1e-9
@@ -35,11 +36,13 @@ class Dump:
     def metrics(self):
         scopes = self.meta["metrics"]["scopes"]
         types = {"custom": 0, "point": 1, "execution": 2, "transitive": 3}
-        self.database.scopes = [Scope(item["scope_name"], types[item["type"]], item["propagation_index"])
+        self.database.scopes = [Scope(item["scope_name"], types[item["type"]],
+                                      item["propagation_index"])
                                 for item in scopes]
         for item in self.meta["metrics"]["metrics"]:
             self.database.metrics.append(Metric(item["name"], [
-                (self.number(scopes, one["scope"]), one["prop_metric_id"]) for one in item["scope_insts"]], [
+                (self.number(scopes, one["scope"]), one["prop_metric_id"])
+                for one in item["scope_insts"]], [
                 (self.number(scopes, one["scope"]), one["formula"], COMBINE.index(one["combine"]),
                  one["stat_metric_id"]) for one in item["summaries"]]))
 
@@ -51,7 +54,8 @@ class Dump:
         self.database.files = [File(item["path"], "copied" in item["flags"]) for item in self.files]
         self.database.functions = [
             Function(item["name"], self.number(self.modules, item["module"]), item["offset"] or 0,
-                     self.number(self.files, item["file"]), item["line"] or 0) for item in self.functions]
+                     self.number(self.files, item["file"]), item["line"] or 0)
+            for item in self.functions]
 
     def contexts(self, items, parent):
         out = self.database.contexts
@@ -66,8 +70,10 @@ class Dump:
                     file=self.number(self.files, item["file"]), line=item["line"],
                     module=self.number(self.modules, item["module"]), offset=item["offset"]))
             else:
-                entry = ("unknown_entry", "main_thread", "application_thread").index(item["entry_point"])
-                out.append(Context(item["ctx_id"], -1, ENTRY, entry=entry, name=item["pretty_name"]))
+                entry = ("unknown_entry", "main_thread",
+                         "application_thread").index(item["entry_point"])
+                out.append(Context(item["ctx_id"], -1, ENTRY, entry=entry,
+                                   name=item["pretty_name"]))
             self.contexts(item["children"], mine)
 
     def read(self):
@@ -79,9 +85,12 @@ class Dump:
         self.tables()
         self.contexts(self.meta["context"]["entry_points"], -1)
         for item in self.tree["profile"]["profile_infos"]["profiles"]:
-            identities = tuple(Identity(one["kind"], "is_physical" in one["flags"], one["logical_id"],
-                                        one["physical_id"]) for one in (item["id_tuple"] or {"ids": ()})["ids"])
-            database.profiles.append(Profile(identities, "is_summary" in item["flags"], item["values"] or {}))
+            identities = tuple(Identity(one["kind"], "is_physical" in one["flags"],
+                                        one["logical_id"],
+                                        one["physical_id"])
+                               for one in (item["id_tuple"] or {"ids": ()})["ids"])
+            database.profiles.append(Profile(identities, "is_summary" in item["flags"],
+                                             item["values"] or {}))
         if self.tree.get("trace"):
             database.traces = [(item["prof_index"], [(one["timestamp"], one["ctx_id"])
                                                      for one in item["line"] or ()])
@@ -140,6 +149,10 @@ def rounded(value):
     return float(f"{value:.7g}")
 
 
+def row_order(row):
+    return sorted((str(key), rounded(value)) for key, value in row.items())
+
+
 class Side:
     """One of the two databases, with what is asked of it often."""
 
@@ -150,7 +163,8 @@ class Side:
             for scope, number in metric.instances:
                 self.measured[number] = (metric.name, database.scopes[scope].name)
             for scope, formula, combine, number in metric.summaries:
-                self.statistics[number] = (metric.name, database.scopes[scope].name, formula, COMBINE[combine])
+                self.statistics[number] = (metric.name, database.scopes[scope].name, formula,
+                                           COMBINE[combine])
         self.profile_keys = []
         seen = Counter()
         for profile in database.profiles:
@@ -167,7 +181,8 @@ class Side:
                 for metric, value in row.items():
                     rows[key, names[metric]] = value
         self.samples = Counter(context for _, line in database.traces or () for _, context in line)
-        self.traces = {self.profile_keys[profile]: line for profile, line in database.traces or () if line}
+        self.traces = {self.profile_keys[profile]: line for profile, line in database.traces or ()
+                       if line}
         self.sign()
 
     def sign(self):
@@ -179,16 +194,22 @@ class Side:
             children = contexts[number].children
             self.shapes[number] = hash((self.contents[number],
                                         tuple(sorted(self.shapes[child] for child in children))))
-            values = sum(rounded(value) for value in self.rows.get(contexts[number].id, {}).values())
+            values = sum(rounded(value) for value in self.rows.get(contexts[number].id,
+                                                                   {}).values())
             self.weights[number] = (
                 rounded(values + sum(self.weights[child][0] for child in children)),
-                self.samples[contexts[number].id] + sum(self.weights[child][1] for child in children),
+                self.samples[contexts[number].id] + sum(self.weights[child][1]
+                                                        for child in children),
                 sum(rounded(line[0]) * (place + 1) for place, line in
                     enumerate(sorted(self.weights[child] for child in children))))
 
+    def rank(self, number):
+        return self.shapes[number], self.weights[number]
+
     def children(self, number):
         if number < 0:
-            return [place for place, context in enumerate(self.database.contexts) if context.parent < 0]
+            return [place for place, context in enumerate(self.database.contexts)
+                    if context.parent < 0]
         return self.database.contexts[number].children
 
     def used(self):
@@ -236,7 +257,8 @@ class Comparison:
         self.same("title", a.title, b.title)
         self.same("identifier names", a.kinds, b.kinds)
         # what stands in the bit of a scope without one does not matter
-        scopes = [{(scope.name, scope.type, scope.bit if scope.type == 3 else NO_BIT) for scope in side.scopes}
+        scopes = [{(scope.name, scope.type, scope.bit if scope.type == 3 else NO_BIT)
+                   for scope in side.scopes}
                   for side in (a, b)]
         self.same_counters("scopes", Counter(scopes[0]), Counter(scopes[1]))
         self.same_counters("metrics", Counter(metric.name for metric in a.metrics),
@@ -252,8 +274,8 @@ class Comparison:
 
     def match_group(self, ours, theirs):
         """Siblings of one content: equal subtrees first, then by what they hold."""
-        order = [sorted(numbers, key=lambda number, side=side: (side.shapes[number], side.weights[number]))
-                 for side, numbers in ((self.a, ours), (self.b, theirs))]
+        order = [sorted(numbers, key=side.rank) for side, numbers in ((self.a, ours),
+                                                                      (self.b, theirs))]
         shapes = [Counter(side.shapes[number] for number in numbers)
                   for side, numbers in ((self.a, ours), (self.b, theirs))]
         if shapes[0] == shapes[1]:
@@ -282,7 +304,8 @@ class Comparison:
             for ours, others in groups.values():
                 if len(ours) != len(others):
                     side, number = (self.a, ours[0]) if ours else (self.b, others[0])
-                    self.say(f"contexts: {len(ours)} and {len(others)} of", path_words(side.database, number))
+                    self.say(f"contexts: {len(ours)} and {len(others)} of",
+                             path_words(side.database, number))
                 matched = [(ours[0], others[0])] if len(ours) == len(others) == 1 else \
                     self.match_group(ours, others)
                 for one, other in matched:
@@ -305,7 +328,8 @@ class Comparison:
         for key in row.keys() | other.keys():
             if self.differ(row, other, key):
                 profile = " ".join(str(part) for part in key[0][0])
-                self.say(f"value of {where}, {' '.join(key[1])}, in {profile}:", row.get(key, "none"), "and",
+                self.say(f"value of {where}, {' '.join(key[1])}, in {profile}:",
+                         row.get(key, "none"), "and",
                          other.get(key, "none"))
                 return
 
@@ -321,8 +345,8 @@ class Comparison:
         sides = []
         for side in (self.a, self.b):
             listed = {context.id for context in side.database.contexts} | {0}
-            sides.append(sorted((row for context, row in side.rows.items() if context not in listed and row),
-                                key=lambda row: sorted((str(key), rounded(value)) for key, value in row.items())))
+            rows = [row for context, row in side.rows.items() if context not in listed and row]
+            sides.append(sorted(rows, key=row_order))
         self.same("number of unlisted contexts with values", len(sides[0]), len(sides[1]))
         left = [[], []]
         for row, other in zip(*sides):
@@ -332,10 +356,12 @@ class Comparison:
         # rounding may have sorted near ones apart
         for row in left[0]:
             fit = next((other for other in left[1]
-                        if not any(self.differ(row, other, key) for key in row.keys() | other.keys())), None)
+                        if not any(self.differ(row, other, key)
+                                   for key in row.keys() | other.keys())), None)
             if fit is None:
                 key, value = sorted(row.items(), key=str)[0]
-                self.say("unlisted contexts: only the first has one with", " ".join(key[1]), "of", value)
+                self.say("unlisted contexts: only the first has one with", " ".join(key[1]), "of",
+                         value)
             else:
                 left[1].remove(fit)
 

@@ -16,9 +16,11 @@ COMBINE = ("sum", "min", "max")
 NO_BIT = 255
 
 Scope = namedtuple("Scope", "name type bit")
-Metric = namedtuple("Metric", "name instances summaries")  # [(scope, id)], [(scope, formula, combine, id)]
+Metric = namedtuple("Metric",
+                    "name instances summaries")  # [(scope, id)], [(scope, formula, combine, id)]
 File = namedtuple("File", "path copied")
-Function = namedtuple("Function", "name module offset file line")  # numbers of module and file, or None
+Function = namedtuple("Function",
+                      "name module offset file line")  # numbers of module and file, or None
 Identity = namedtuple("Identity", "kind physical_flag logical physical")
 
 
@@ -100,13 +102,15 @@ class DbFile:
                 self.used.append((start, start + size, name))
 
     def get(self, form, at):
-        need(0 <= at and at + struct.calcsize("<" + form) <= self.size, self.name, "read at", hex(at))
+        need(0 <= at and at + struct.calcsize("<" + form) <= self.size, self.name, "read at",
+             hex(at))
         return struct.unpack_from("<" + form, self.bytes, at)
 
     def inside(self, section, at, size, what, align=8):
         start, end = self.sections[section]
         need(at % align == 0, self.name, what, "at", hex(at), "is not aligned to", align)
-        need(start <= at and at + size <= end, self.name, what, f"at {at:#x} of {size} bytes is outside",
+        need(start <= at and at + size <= end, self.name, what,
+             f"at {at:#x} of {size} bytes is outside",
              "of section", section)
 
     def outside(self, at, size, what, align):
@@ -182,7 +186,8 @@ def read_metrics(file, database):
             statistic_ids.add(number)
             summaries.append((scopes.number(scope), file.string("Metrics", formula, "formula"),
                               combine, number))
-        database.metrics.append(Metric(file.string("Metrics", name, "metric"), instances, summaries))
+        database.metrics.append(Metric(file.string("Metrics", name, "metric"), instances,
+                                       summaries))
 
 
 def listed_array(file, section, least):
@@ -327,7 +332,8 @@ def read_block(file, at, kind, check_ids):
     need(0 <= gap < 8, file.name, what, "and their indices are", gap, "bytes apart")
     view = memoryview(file.bytes)
     pairs = list(struct.iter_unpack(value_form, view[values_at:values_at + count * value_size]))
-    indices = list(struct.iter_unpack(index_form, view[index_at:index_at + index_count * index_size]))
+    indices = list(struct.iter_unpack(index_form, view[index_at:index_at + index_count *
+                                                       index_size]))
     need(indices and indices[0][1] == 0, file.name, what, "do not begin at 0")
     out = {}
     for (number, begin), (following, end) in zip(indices, indices[1:] + [(1 << 64, count)]):
@@ -338,7 +344,8 @@ def read_block(file, at, kind, check_ids):
             keys = [key for key, _ in run]
             need(all(a < b for a, b in zip(keys, keys[1:])), file.name, what, "are not sorted")
         out[number] = run
-    need(all(value != 0 and value == value for _, value in pairs), file.name, what, "hold 0 or no number")
+    need(all(value != 0 and value == value for _, value in pairs), file.name, what,
+         "hold 0 or no number")
     check_ids(pairs, indices)
     return out
 
@@ -368,7 +375,8 @@ def read_profiles(path, database, context_limit):
     need(count > 0, "profile.db has no summary")
     measured = {number for metric in database.metrics for _, number in metric.instances}
     statistic = {item[3] for metric in database.metrics for item in metric.summaries}
-    for number, place in enumerate(Array(file, "ProfileInfos", at, count, stride, 0x30, "profiles")):
+    for number, place in enumerate(Array(file, "ProfileInfos", at, count, stride, 0x30,
+                                         "profiles")):
         tuple_at, flags = file.get("QI", place + 0x20)
         summary = bool(flags & 1)
         need(summary == (number == 0) or number > 0, "the first profile is no summary")

@@ -117,11 +117,14 @@ def check_unlisted(ids, values, points, listed, where):
             continue
         own = points.get(context, 0.0)
         total += own
-        for name, kind, others in (("function", TRANSITIVE, function), ("lex_aware", CUSTOM, lexical)):
-            need(ids.get(kind) is None or others.get(context, 0.0) == own, where, "unlisted context",
+        for name, kind, others in (("function", TRANSITIVE, function),
+                                   ("lex_aware", CUSTOM, lexical)):
+            need(ids.get(kind) is None or others.get(context, 0.0) == own, where,
+                 "unlisted context",
                  context, name, "is", others.get(context), "not", own)
         if ids.get(EXECUTION) is not None and own > 0:
-            need(execution.get(context, 0.0) >= own * (1 - TOLERANCE), where, "unlisted context", context,
+            need(execution.get(context, 0.0) >= own * (1 - TOLERANCE), where, "unlisted context",
+                 context,
                  "execution is below its own value")
     return total
 
@@ -143,7 +146,8 @@ def check_propagation(database, pairs, values, where, plain):
         need(close(sum(rest), unlisted, scale), where, ids.by_type[kind][1].name,
              "is larger than its parts by", sum(rest), "; unlisted contexts have", unlisted)
         if min(points.values(), default=0) >= 0:
-            need(min(rest) >= 0, where, ids.by_type[kind][1].name, "is less than its parts by", min(rest))
+            need(min(rest) >= 0, where, ids.by_type[kind][1].name, "is less than its parts by",
+                 min(rest))
     if len(found) == 2:
         for number, (one, other) in enumerate(zip(found[TRANSITIVE], found[EXECUTION])):
             need(close(one, other, scale), where, "context number", number,

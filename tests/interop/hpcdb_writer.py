@@ -11,7 +11,8 @@ from collections import defaultdict
 
 from hpcdb_reader import ENTRY, FOOTERS
 
-META_SECTIONS = ("General", "IdNames", "Metrics", "Context", "Strings", "Modules", "Files", "Functions")
+META_SECTIONS = ("General", "IdNames", "Metrics", "Context", "Strings", "Modules", "Files",
+                 "Functions")
 LAYOUT = ("General", "IdNames", "Metrics", "Strings", "Modules", "Files", "Functions", "Context")
 
 
@@ -79,7 +80,8 @@ class Meta:
     def metrics(self, out):
         out.add(bytes(32))
         extra = self.style.extra
-        scopes = self.array(out, [(0, scope.type, scope.bit) for scope in self.database.scopes], "QBB6x")
+        scopes = self.array(out, [(0, scope.type, scope.bit) for scope in self.database.scopes],
+                            "QBB6x")
         metrics = self.array(out, [(0, 0, 0, len(metric.instances), len(metric.summaries))
                                    for metric in self.database.metrics], "QQQHHxxxx")
         for place, metric in zip(metrics, self.database.metrics):
@@ -87,14 +89,16 @@ class Meta:
             instances = self.array(out, [(scopes[scope], number)
                                          for scope, number in metric.instances], "QH6x")
             summaries = self.array(out, [(scopes[scope], 0, combine, number)
-                                         for scope, _, combine, number in metric.summaries], "QQBxHxxxx")
+                                         for scope, _, combine, number in metric.summaries],
+                                   "QQBxHxxxx")
             out.put(place, "QQQ", out.add(metric.name.encode() + b"\0"),
                     instances[0] if instances else 0, summaries[0] if summaries else 0)
             for item, summary in zip(summaries, metric.summaries):
                 out.put(item + 8, "Q", out.add(summary[1].encode() + b"\0"))
         for place, scope in zip(scopes, self.database.scopes):
             out.put(place, "Q", out.add(scope.name.encode() + b"\0"))
-        out.put(out.start, "QIBBB", metrics[0] if metrics else 0, len(metrics), 32 + extra, 16 + extra,
+        out.put(out.start, "QIBBB", metrics[0] if metrics else 0, len(metrics), 32 + extra,
+                16 + extra,
                 24 + extra)
         out.put(out.start + 16, "QHB", scopes[0] if scopes else 0, len(scopes), 16 + extra)
 
@@ -105,7 +109,8 @@ class Meta:
                 size + self.style.extra)
 
     def modules(self, out):
-        self.table(out, "module", [(0, self.text(path)) for path in self.database.modules], "IxxxxQ", 16)
+        self.table(out, "module", [(0, self.text(path)) for path in self.database.modules],
+                   "IxxxxQ", 16)
 
     def files(self, out):
         self.table(out, "file", [(int(file.copied), self.text(file.path))
@@ -145,7 +150,8 @@ class Meta:
             for child in children:
                 out.add(self.one_context(contexts[child], below[child]))
             below[number] = (at if children else 0, out.here() - at)
-        entries = [(below[number][1], below[number][0], context.id, context.entry, self.text(context.name))
+        entries = [(below[number][1], below[number][0], context.id, context.entry,
+                    self.text(context.name))
                    for number, context in enumerate(contexts) if context.kind == ENTRY]
         places = self.array(out, entries, "QQIHxxQ")
         out.put(out.start, "QHB", places[0] if places else 0, len(places), 32 + self.style.extra)
@@ -157,7 +163,8 @@ class Meta:
                   "Context": self.contexts}
         sizes = {name: 0 for name in META_SECTIONS}
         starts = {name: 0 for name in META_SECTIONS}
-        order = [name for name in ("Modules", "Files", "Functions", "Context", "General", "IdNames", "Metrics")]
+        order = [name for name in ("Modules", "Files", "Functions", "Context", "General",
+                                   "IdNames", "Metrics")]
         for _ in range(2):
             at = 0x90
             for name in self.style.layout:
@@ -175,7 +182,8 @@ class Meta:
         image = bytearray(at)
         for name, out in outs.items():
             image[out.start:out.here()] = out.bytes
-        return finish("meta", image, [(sizes[name], starts[name]) for name in META_SECTIONS], self.style)
+        return finish("meta", image, [(sizes[name], starts[name]) for name in META_SECTIONS],
+                      self.style)
 
 
 def finish(form, image, sections, style):
@@ -243,7 +251,8 @@ def trace_file(database, style):
     stride = 24 + style.extra
     out = Out(0x40 + stride * len(database.traces))
     times = [time for _, line in database.traces for time, _ in line] or [0]
-    infos = bytearray(struct.pack("<QIB3xQQ", 0x40, len(database.traces), stride, min(times), max(times)))
+    infos = bytearray(struct.pack("<QIB3xQQ", 0x40, len(database.traces), stride, min(times),
+                                  max(times)))
     for profile, line in database.traces:
         at = out.align(8)
         out.add(b"".join(struct.pack("<QI", *sample) for sample in line))
@@ -276,7 +285,8 @@ def shuffled(items, generator):
 
 def rearrange_contexts(contexts, generator):
     """Siblings in another order, the list in preorder again."""
-    out, pending = [], [(number, -1) for number, context in enumerate(contexts) if context.parent < 0]
+    out, pending = [], [(number, -1) for number, context in enumerate(contexts)
+                        if context.parent < 0]
     generator.shuffle(pending)
     while pending:
         old, parent = pending.pop()
@@ -303,7 +313,8 @@ def renumbered(database, seed=1):
     function[None] = None
     new.metrics, _ = shuffled(database.metrics, generator)
     contexts = rearrange_contexts(new.contexts, generator)
-    used = {context.id for context in contexts} | {key for profile in new.profiles for key in profile.values}
+    used = {context.id for context in contexts} | {key for profile in new.profiles
+                                                   for key in profile.values}
     numbers = random.Random(seed + 1).sample(range(1, 2 * len(used) + 5), len(used))
     number = {**dict(zip(sorted(used), numbers)), 0: 0}
     for context in contexts:

@@ -8,19 +8,23 @@ functions that placeholders stand for, are there always.
 import sys
 from collections import defaultdict
 
-from hpcdb_reader import (CALL, CUSTOM, ENTRY, EXECUTION, FUNCTION, INSTRUCTION, LEXICAL, LINE, LOOP, NO_BIT, POINT,
-                          TRANSITIVE, Context, Database, File, Function, Identity, Metric, Profile, Scope)
+from hpcdb_reader import (CALL, CUSTOM, ENTRY, EXECUTION, FUNCTION, INSTRUCTION, LEXICAL, LINE,
+                          LOOP, NO_BIT, POINT,
+                          TRANSITIVE, Context, Database, File, Function, Identity, Metric, Profile,
+                          Scope)
 from hpcdb_writer import write_database
 from hpcrun_reader import read_folder
 from hpcstruct_reader import read_structures
 
-SCOPES = [Scope("point", POINT, NO_BIT), Scope("function", TRANSITIVE, 0), Scope("lex_aware", CUSTOM, NO_BIT),
+SCOPES = [Scope("point", POINT, NO_BIT), Scope("function", TRANSITIVE, 0),
+          Scope("lex_aware", CUSTOM, NO_BIT),
           Scope("execution", EXECUTION, NO_BIT)]
 ENTRIES = {0: "unknown entry", 1: "main thread", 2: "application thread"}
 NAMES = {"OMP Idle": "<omp idle>", "OMPOvrHd": "<omp overhead>", "OMPBarrW": "<omp barrier wait>",
          "OMPTaskW": "<omp task wait>", "OMPMtexW": "<omp mutex wait>",
          "OMPUresv": "<omp region unresolved>", "OMTAlloc": "<omp tgt alloc>",
-         "OMTDelte": "<omp tgt delete>", "OMTCpIn ": "<omp tgt copyin>", "OMTCpOut": "<omp tgt copyout>",
+         "OMTDelte": "<omp tgt delete>", "OMTCpIn ": "<omp tgt copyin>",
+         "OMTCpOut": "<omp tgt copyout>",
          "OMTKernl": "<omp tgt kernel>", "GPUCp?2?": "<gpu copy>", "GPUCpH2D": "<gpu copyin>",
          "GPUCpD2H": "<gpu copyout>", "GPUAlloc": "<gpu alloc>", "GPUDelte": "<gpu delete>",
          "GPUKernl": "<gpu kernel>", "GPUMemst": "<gpu memset>", "GPU Sync": "<gpu sync>",
@@ -97,7 +101,8 @@ class Merge:
         paths = {module.id: module.path for module in epoch.modules}
         outer, inner = {0: ()}, {0: ()}
         for node in epoch.nodes:
-            outer[node.id], inner[node.id] = expand(self.tree, node, inner[node.parent], paths, structures)
+            outer[node.id], inner[node.id] = expand(self.tree, node, inner[node.parent], paths,
+                                                    structures)
         points = defaultdict(lambda: defaultdict(float))
         for node, row in epoch.values.items():
             for number, value in row:
@@ -159,10 +164,12 @@ class Merge:
         if kind == "instruction":
             context.module, context.offset = self.module(key[2]), key[3]
         elif kind == "placeholder":
-            context.function = self.function(key, lambda: Function(NAMES.get(key[2], key[2]), None, 0, None, 0))
+            context.function = self.function(key, lambda: Function(NAMES.get(key[2], key[2]), None,
+                                                                   0, None, 0))
         elif kind == "function":
             _, _, _, name, module, offset, file, line = key
-            context.function = self.function(key, lambda: Function(name, self.module(module), offset,
+            context.function = self.function(key, lambda: Function(name, self.module(module),
+                                                                   offset,
                                                                    self.file(file), line))
         elif kind in ("line", "loop"):
             context.file, context.line = self.file(key[2]), key[3]
@@ -225,7 +232,8 @@ class Merge:
             ids = dict(metric.instances)
             for scope, formula, combine, number in metric.summaries:
                 for context, values in found[ids[scope]].items():
-                    value = (sum, min, max)[combine]([functions[formula](value) for value in values])
+                    value = (sum, min, max)[combine]([functions[formula](value)
+                                                      for value in values])
                     if value:
                         rows[context][number] = value
         self.database.profiles[0].values = dict(rows)
@@ -233,7 +241,8 @@ class Merge:
     def run(self, title):
         database = self.database
         database.title, database.scopes = title, list(SCOPES)
-        database.kinds = [self.kinds.get(kind, "") for kind in range(max(self.kinds, default=-1) + 1)]
+        database.kinds = [self.kinds.get(kind, "")
+                          for kind in range(max(self.kinds, default=-1) + 1)]
         numbers = self.contexts()
         self.describe()
         database.profiles = [Profile((), True, {})]

@@ -11,7 +11,8 @@ from collections import namedtuple
 
 Module = namedtuple("Module", "id path flags address offset", defaults=(0, 0))
 # parent is an id; values are {metric: number as in the file}
-Node = namedtuple("Node", "id parent module ip unwound leaf association lip", defaults=(True, False, 0, (0, 0)))
+Node = namedtuple("Node", "id parent module ip unwound leaf association lip",
+                  defaults=(True, False, 0, (0, 0)))
 Identity = namedtuple("Identity", "kind interpretation physical logical")
 
 SECTIONS = ("header", "loadmap", "cct", "metrics", "dictionary", "sparse")
@@ -275,7 +276,8 @@ def read_02l(data, order, as_coded):
                 epoch.modules.append(Module(number + 1, path, 0, address, offset))
             else:
                 address, offset = cursor.get("QQ")
-                epoch.modules.append(Module(number + 1, cursor.text(), cursor.get("I"), address, offset))
+                epoch.modules.append(Module(number + 1, cursor.text(), cursor.get("I"), address,
+                                            offset))
         for _ in range(cursor.count("Q" if as_coded else "I", 16)):
             read_node(cursor, epoch, False, as_coded or bool(epoch.flags & LOGICAL_UNWIND))
         epochs.append(epoch)
@@ -324,7 +326,8 @@ def read_hpctrace(path):
     size = 16 if flags & 1 else 12
     if (len(data) - 32) % size:
         raise Bad(f"{(len(data) - 32) % size} bytes are left over")
-    return flags, [record[:2] for record in struct.iter_unpack(">QII" if flags & 1 else ">QI", data[32:])]
+    return flags, [record[:2] for record in struct.iter_unpack(">QII" if flags & 1 else ">QI",
+                                                               data[32:])]
 
 
 class Measurement:

@@ -17,7 +17,8 @@ from hpcstruct_writer import write_structures
 KINDS = ("SUMMARY", "NODE", "RANK", "THREAD", "GPUDEVICE", "GPUCONTEXT", "GPUSTREAM", "CORE")
 NODE, RANK, THREAD, GPUCONTEXT, GPUSTREAM = 1, 2, 3, 5, 6
 HOST = 0x11ac0300
-METRICS = ("CPUTIME (sec)", "PAPI_TOT_CYC", "PAPI_TOT_INS", "PAPI_L1_DCM", "PAPI_L2_TCM", "PAPI_BR_MSP")
+METRICS = ("CPUTIME (sec)", "PAPI_TOT_CYC", "PAPI_TOT_INS", "PAPI_L1_DCM", "PAPI_L2_TCM",
+           "PAPI_BR_MSP")
 START = 1700000000000000000
 
 
@@ -43,17 +44,22 @@ def bits_of(metric, value):
 
 def metric_bytes(metric, order=">", later=True):
     out = text(metric.name, order) + text(metric.description or metric.name, order)
-    out += bytes([metric.type, metric.value_type, 2 if metric.is_real else 1, int(metric.at_function)])
-    out += struct.pack("<H", metric.partner) + bytes([metric.show, int(metric.show_percent)]) + bytes(8)
-    out += struct.pack(order + "Q", metric.period) + text(metric.formula, order) + text(metric.format, order)
+    out += bytes([metric.type, metric.value_type, 2 if metric.is_real else 1,
+                  int(metric.at_function)])
+    out += struct.pack("<H", metric.partner) + bytes([metric.show,
+                                                      int(metric.show_percent)]) + bytes(8)
+    out += struct.pack(order + "Q", metric.period) + text(metric.formula,
+                                                          order) + text(metric.format, order)
     if later:
-        out += struct.pack(order + "HHdQ", metric.frequency, metric.multiplexed, metric.mean, metric.samples)
+        out += struct.pack(order + "HHdQ", metric.frequency, metric.multiplexed, metric.mean,
+                           metric.samples)
     return out
 
 
 def loadmap_bytes(modules, order=">"):
     return struct.pack(order + "I", len(modules)) + b"".join(
-        struct.pack(order + "H", module.id) + text(module.path, order) + struct.pack(order + "Q", module.flags)
+        struct.pack(order + "H", module.id) + text(module.path, order) + struct.pack(order + "Q",
+                                                                                     module.flags)
         for module in modules)
 
 
@@ -76,12 +82,14 @@ def sections_04(pairs, epoch, order=">"):
     return [b"HPCRUN-profile____04.00" + letter + pairs_bytes(pairs, order),
             loadmap_bytes(epoch.modules, order),
             struct.pack(order + "Q", len(epoch.nodes)) + b"".join(
-                struct.pack(order + "IIHQB", node.id, node.parent, node.module, node.ip, int(node.unwound))
+                struct.pack(order + "IIHQB", node.id, node.parent, node.module, node.ip,
+                            int(node.unwound))
                 for node in epoch.nodes),
             struct.pack(order + "I", len(epoch.metrics)) + b"".join(metric_bytes(metric, order)
                                                                     for metric in epoch.metrics),
             struct.pack(order + "H", len(epoch.kinds)) + b"".join(
-                struct.pack(order + "H", kind) + text(name, order) for kind, name in epoch.kinds.items()),
+                struct.pack(order + "H", kind) + text(name, order) for kind,
+                name in epoch.kinds.items()),
             sparse_bytes(epoch, order)]
 
 
@@ -156,13 +164,15 @@ def trace_bytes(flags, records):
 class Thread:
     """One thread that is to be written."""
 
-    def __init__(self, epoch, rank=0, thread=0, trace=None, trace_flags=0, program="synth", host=HOST):
+    def __init__(self, epoch, rank=0, thread=0, trace=None, trace_flags=0, program="synth",
+                 host=HOST):
         self.epoch, self.rank, self.thread = epoch, rank, thread
         self.trace, self.trace_flags, self.program, self.host = trace, trace_flags, program, host
 
     def pairs(self):
         times = [time for time, _ in self.trace or ()] or [0]
-        return {"program-name": self.program, "program-path": "/app/" + self.program, "env-path": "",
+        return {"program-name": self.program, "program-path": "/app/" + self.program,
+                "env-path": "",
                 "job-id": "", "mpi-rank": str(self.rank), "thread-id": str(self.thread),
                 "host-id": f"{self.host:x}", "process-id": str(1000 + self.rank),
                 "trace-min-time": str(min(times)), "trace-max-time": str(max(times)),
@@ -192,9 +202,11 @@ class World:
         self.parents = [-1] + [pick.randrange(max(0, number - 1 - int(3 * number ** 0.5)), number)
                                for number in range(1, tree)]
         self.paths = [f"/app/lib{number}.so" for number in range(1, modules + 1)]
-        self.places = [(pick.randrange(modules), pick.randrange(0x1000, 0x7ffffff)) for _ in range(tree)]
+        self.places = [(pick.randrange(modules), pick.randrange(0x1000, 0x7ffffff))
+                       for _ in range(tree)]
         self.metrics = [Metric(METRICS[number] if number < len(METRICS) else f"METRIC_{number}",
-                               is_real=number == 0, period=1 if number == 0 else pick.choice((1, 1, 1000)))
+                               is_real=number == 0, period=1 if number == 0
+                               else pick.choice((1, 1, 1000)))
                         for number in range(metrics)]
         if odd:
             self.add_odd_metrics()
@@ -203,7 +215,8 @@ class World:
         """Derived ones, hidden and partly shown ones, one that belongs to functions."""
         base = len(self.metrics)
         self.metrics += [
-            Metric("GPUOP (sec)", description="GPU time: all (seconds)", is_real=True, at_function=True),
+            Metric("GPUOP (sec)", description="GPU time: all (seconds)", is_real=True,
+                   at_function=True),
             Metric("ACUMU", description="[internal]", show=4, at_function=True),
             Metric("HIDDEN", show=0), Metric("INCLUSIVE", show=2), Metric("EXCLUSIVE", show=3),
             Metric("RATIO", description="two of them", show=3, show_percent=False,
@@ -225,7 +238,8 @@ class World:
         epoch.modules, _ = self.loadmap(rank)
         epoch.kinds = dict(enumerate(KINDS))
         epoch.identities = identities or tuple(
-            [Identity(NODE, 1, HOST, 0)] + ([Identity(RANK, 3, rank, rank)] if self.ranks > 1 else []) +
+            [Identity(NODE, 1, HOST, 0)] + ([Identity(RANK, 3, rank, rank)] if self.ranks > 1
+                                            else []) +
             [Identity(THREAD, 3, thread, thread)])
         return epoch
 
@@ -241,7 +255,8 @@ class World:
                 leaf = self.parents[leaf]
         _, numbers = self.loadmap(rank)
         first = 12 if not self.odd else 12 + 1000 * pick.randrange(3)
-        epoch.nodes += [Node(first, 0, 0, placeholder("^Primary")), Node(first + 2, first, 0, placeholder(entry))]
+        epoch.nodes += [Node(first, 0, 0, placeholder("^Primary")),
+                        Node(first + 2, first, 0, placeholder(entry))]
         ids = {}
         for number in sorted(needed):
             module, ip = self.places[number]
@@ -286,7 +301,8 @@ class World:
 
     def gpu_stream(self, rank, number, source):
         """A stream: no values, a call trace in the kernels that a thread has launched."""
-        epoch = self.epoch(rank, 500 + number, (Identity(NODE, 1, HOST, 0), Identity(GPUCONTEXT, 3, 1, 1),
+        epoch = self.epoch(rank, 500 + number, (Identity(NODE, 1, HOST, 0),
+                                                Identity(GPUCONTEXT, 3, 1, 1),
                                                  Identity(GPUSTREAM, 3, number, number)))
         epoch.nodes = list(source.epoch.nodes)
         pick = random.Random(number)
@@ -315,7 +331,8 @@ def add_odd_nodes(world, epoch, pick):
     def add(parent, module, ip, values=(), unwound=True):
         number = epoch.nodes[-1].id + 2
         epoch.nodes.append(Node(number, parent, module, ip, unwound))
-        row = sorted((place, world.value(metric, pick)) for place, metric in enumerate(epoch.metrics)
+        row = sorted((place, world.value(metric, pick)) for place,
+                     metric in enumerate(epoch.metrics)
                      if metric.name in values)
         if row:
             epoch.values[number] = row
@@ -325,7 +342,8 @@ def add_odd_nodes(world, epoch, pick):
     partial = add(root, 0, placeholder("^Partial"), (first,))
     add(add(partial, modules[0], 0x4242, (first,)), modules[-1], 0x4343, (first, "HIDDEN"))
     add(root, 0, placeholder("NoActvty"))
-    add(add(root, modules[1 % len(modules)], 0x5151, (first,)), modules[0], 0x5252, (first, "EXCLUSIVE"))
+    add(add(root, modules[1 % len(modules)], 0x5151, (first,)), modules[0], 0x5252,
+        (first, "EXCLUSIVE"))
     add(main, 0, placeholder("*Unnorm "), (first,))
     add(deep, 0, placeholder("OMP Idle"), (first, "INCLUSIVE"))
     add(deep, 0, placeholder("OMPBarrW"), (first,))
@@ -341,11 +359,13 @@ def add_odd_nodes(world, epoch, pick):
     return visited
 
 
-def write_folder(folder, threads=4, tree=200, leaves=40, metrics=1, trace=0, ranks=1, seed=1, odd=False,
+def write_folder(folder, threads=4, tree=200, leaves=40, metrics=1, trace=0, ranks=1, seed=1,
+                 odd=False,
                  structs=False):
     """A whole folder; the threads that were written."""
     world = World(tree, 4, metrics, seed, ranks, odd)
-    out = [world.thread(number % ranks, number // ranks, leaves, trace) for number in range(threads)]
+    out = [world.thread(number % ranks, number // ranks, leaves, trace)
+           for number in range(threads)]
     if odd:
         out.append(world.gpu_stream(out[0].rank, 7, out[0]))
     for thread in out:
@@ -358,7 +378,8 @@ def write_folder(folder, threads=4, tree=200, leaves=40, metrics=1, trace=0, ran
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split(":")[0])
     parser.add_argument("out")
-    for name, default in (("threads", 8), ("tree", 2000), ("leaves", 300), ("metrics", 1), ("trace", 0),
+    for name, default in (("threads", 8), ("tree", 2000), ("leaves", 300), ("metrics", 1),
+                          ("trace", 0),
                           ("ranks", 1), ("seed", 1)):
         parser.add_argument("--" + name, type=int, default=default)
     parser.add_argument("--odd", action="store_true")

@@ -48,14 +48,16 @@ class Structure:
                 self.scope(child, file, chain)
             return
         if element.tag == "P":
-            chain += (("function", CALL, element.get("i"), element.get("n"), self.path, head(element), file, line),)
+            chain += (("function", CALL, element.get("i"), element.get("n"), self.path,
+                       head(element), file, line),)
         elif element.tag == "L":
             chain += (("loop", LEXICAL, element.get("f", file), line, self.path, head(element)),)
         elif element.tag == "A" and not element.get("n"):
             chain += (("line", LEXICAL, element.get("f"), line),)
         elif element.tag == "A":
             file = element.get("f")
-            chain += (("function", INLINED, element.get("i"), element.get("n"), self.path, 0, file, line),)
+            chain += (("function", INLINED, element.get("i"), element.get("n"), self.path, 0, file,
+                       line),)
         for child in element:
             self.scope(child, file, chain)
 

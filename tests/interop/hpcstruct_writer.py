@@ -31,8 +31,10 @@ class Writer:
         for some in (addresses[:half], addresses[half:]):
             if some:
                 self.element("S", True, l=self.random.randrange(1, 60),
-                             v=self.ranges([(address - 1 if address - 1 >= limits[address][0] else address,
-                                             min(address + 3, limits[address][1])) for address in some]))
+                             v=self.ranges([(address - 1 if address - 1 >= limits[address][0]
+                                             else address,
+                                             min(address + 3, limits[address][1]))
+                                            for address in some]))
 
     def inside(self, addresses, limits, file, depth):
         """Spreads addresses over statements, loops and inlined calls."""
@@ -44,7 +46,8 @@ class Writer:
             if way < 0.4:
                 self.statements(some, limits)
             elif way < 0.75:
-                self.element("L", l=pick.randrange(1, 40), f=file, v=self.ranges([(some[0], some[0] + 1)]))
+                self.element("L", l=pick.randrange(1, 40), f=file,
+                             v=self.ranges([(some[0], some[0] + 1)]))
                 self.inside(some, limits, file, depth + 1)
                 self.close("L")
             else:
@@ -60,7 +63,8 @@ class Writer:
         limits = {address: (before + 3, after - 1) for before, address, after in
                   zip([-8] + addresses, addresses, addresses[1:] + [1 << 40])}
         pick = self.random
-        addresses = [address for address in addresses if limits[address][1] > address and pick.random() < 0.85]
+        addresses = [address for address in addresses if limits[address][1] > address
+                     and pick.random() < 0.85]
         self.lines = ['<?xml version="1.0"?>', '<HPCToolkitStructure i="0" version="4.9" n="">']
         self.element("LM", n=self.path, **{"has-calls": 0}, v="{}")
         while addresses:

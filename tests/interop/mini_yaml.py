@@ -165,7 +165,8 @@ class Parser:
             self.at += 1
             # a sequence may stand below its key without being indented
             more = self.at < len(self.lines) and re.match(r"-( |$)", self.lines[self.at][1])
-            out[self.scalar(text[:end])] = self.node(text[end + 1:].strip(), indent if more else indent + 1)
+            out[self.scalar(text[:end])] = self.node(text[end + 1:].strip(), indent if more
+                                                     else indent + 1)
         return out
 
 

@@ -6,7 +6,6 @@ write by them. With SONDE_CORPUS set, databases of the existing program take par
 """
 import copy
 import glob
-import json
 import os
 import shutil
 import unittest
@@ -21,9 +20,11 @@ from hpcrun_merge import merge_folders
 from hpcrun_writer import write_folder
 from sonde_case import SondeCase
 
-CORPUS = os.path.join(os.environ["SONDE_CORPUS"], "hpcdb") if os.environ.get("SONDE_CORPUS") else None
+CORPUS = os.path.join(os.environ["SONDE_CORPUS"],
+                      "hpcdb") if os.environ.get("SONDE_CORPUS") else None
 needs_corpus = unittest.skipUnless(CORPUS, "SONDE_CORPUS is not set")
-ODD_STYLES = {"plain": Style(), "wide": Style(extra=8, minor=1), "junk": Style(extra=16, fill=b"\xa5", minor=7),
+ODD_STYLES = {"plain": Style(), "wide": Style(extra=8, minor=1),
+              "junk": Style(extra=16, fill=b"\xa5", minor=7),
               "backwards": Style(layout=tuple(reversed(LAYOUT))), "gaps": Style(gap=64)}
 
 
@@ -41,7 +42,8 @@ class HpcdbCase(SondeCase):
         """A database of the Python merge, out of a made-up folder."""
         folder = self.path("measurements")
         shutil.rmtree(folder, True)
-        write_folder(folder, **{"threads": 3, "tree": 80, "leaves": 20, "metrics": 2, "trace": 15, "odd": True,
+        write_folder(folder, **{"threads": 3, "tree": 80, "leaves": 20, "metrics": 2, "trace": 15,
+                                "odd": True,
                                 **options})
         return merge_folders([folder])
 
@@ -141,20 +143,24 @@ def change_metric(database):
 def change_formula(database):
     metric = database.metrics[0]
     scope, _, combine, number = metric.summaries[0]
-    database.metrics[0] = metric._replace(summaries=[(scope, "($$^2)", combine, number)] + metric.summaries[1:])
+    database.metrics[0] = metric._replace(summaries=[(scope, "($$^2)", combine, number)] +
+                                          metric.summaries[1:])
 
 
 def change_combine(database):
     metric = database.metrics[0]
     scope, formula, _, number = metric.summaries[0]
-    database.metrics[0] = metric._replace(summaries=[(scope, formula, 2, number)] + metric.summaries[1:])
+    database.metrics[0] = metric._replace(summaries=[(scope, formula, 2, number)] +
+                                          metric.summaries[1:])
 
 
 def drop_scope(database):
-    database.metrics[-1] = database.metrics[-1]._replace(instances=database.metrics[-1].instances[:-1])
+    database.metrics[-1] = database.metrics[-1]._replace(instances=database.metrics[-1].instances[:-
+                                                                                                  1])
     known = {number for metric in database.metrics for _, number in metric.instances}
     for profile in database.profiles[1:]:
-        profile.values = {context: {number: value for number, value in row.items() if number in known}
+        profile.values = {context: {number: value for number, value in row.items()
+                                    if number in known}
                           for context, row in profile.values.items()}
 
 
@@ -186,9 +192,12 @@ def use_a_file(database):
     database.functions[which] = database.functions[which]._replace(file=len(database.files) - 1)
 
 
-CHANGES = [change_value, lambda database: change_value(database, summary=True), drop_value, drop_leaf,
-           change_offset, change_relation, change_propagation, change_entry, change_path, change_sample_time,
-           change_sample_context, drop_sample, change_identity, change_metric, change_formula, change_combine,
+CHANGES = [change_value, lambda database: change_value(database, summary=True), drop_value,
+           drop_leaf,
+           change_offset, change_relation, change_propagation, change_entry, change_path,
+           change_sample_time,
+           change_sample_context, drop_sample, change_identity, change_metric, change_formula,
+           change_combine,
            drop_scope, add_unlisted, add_sibling, change_function, use_a_file,
            lambda database: setattr(database, "title", "another"),
            lambda database: database.kinds.append("MORE")]
@@ -224,7 +233,8 @@ class Tools(HpcdbCase):
                 with self.subTest(name, change=number, function=change.__name__):
                     other = renumbered(database, number)
                     change(other)
-                    self.assertNotEqual(Comparison(database, read_database(self.written(other))).run(), [])
+                    self.assertNotEqual(Comparison(database,
+                                                   read_database(self.written(other))).run(), [])
 
     def test_verify(self):
         """Numbers that do not fit each other."""
@@ -239,7 +249,8 @@ class Tools(HpcdbCase):
 
     def test_damage(self):
         """Any pointer or count that leads elsewhere is found; bytes nobody uses are not."""
-        path = self.written(self.generated(threads=1, tree=12, leaves=5, metrics=1, trace=4, odd=False))
+        path = self.written(self.generated(threads=1, tree=12, leaves=5, metrics=1, trace=4,
+                                           odd=False))
         for name in ("meta.db", "profile.db", "cct.db", "trace.db"):
             with open(os.path.join(path, name), "rb") as file:
                 whole = file.read()
@@ -270,7 +281,8 @@ class Tools(HpcdbCase):
         for seed in range(4):
             other = renumbered(database, seed)
             self.assertEqual(Comparison(database, other).run(), [])
-            other.profiles[1].values[other.contexts[first(other.contexts, lambda one: one.function == 0)].id] = \
+            other.profiles[1].values[other.contexts[first(other.contexts,
+                                                          lambda one: one.function == 0)].id] = \
                 {0: 9.0}
             self.assertNotEqual(Comparison(database, other).run(), [])
 
@@ -285,7 +297,8 @@ class Tools(HpcdbCase):
     def test_dumps(self):
         for name in ("small", "small.nostruct"):
             for other in ("small", "small.nostruct"):
-                differences = compare(os.path.join(CORPUS, name + ".d"), os.path.join(CORPUS, other + ".yaml"))
+                differences = compare(os.path.join(CORPUS, name + ".d"),
+                                      os.path.join(CORPUS, other + ".yaml"))
                 self.assertEqual(not differences, name == other, differences)
 
     @needs_corpus

@@ -14,8 +14,8 @@ import tap
 from hpcdb_compare import Comparison
 from hpcdb_reader import read_database
 from hpcrun_merge import merge_folders
-from hpcrun_reader import Bad, Measurement, Metric, Module, Node, decode, read_folder, read_hpcrun
-from hpcrun_writer import (Thread, World, bytes_02b, bytes_02l, bytes_04, join_04, placeholder, sections_04,
+from hpcrun_reader import Bad, Metric, Module, decode, read_folder, read_hpcrun
+from hpcrun_writer import (World, bytes_02b, bytes_02l, bytes_04, join_04, sections_04,
                            write_folder)
 from sonde_case import GOLDEN, SondeCase
 
@@ -42,8 +42,10 @@ def small_epoch(lush=False):
 def loaded(epoch):
     """The same as a process sees it: addresses instead of modules and offsets."""
     base = {module.id: 0x400000 + 0x10000000 * module.id for module in epoch.modules}
-    epoch.modules = [Module(module.id, module.path, 0, base[module.id], 0) for module in epoch.modules]
-    epoch.nodes = [node._replace(ip=node.ip + base[node.module], module=0) if node.module else node._replace(ip=0)
+    epoch.modules = [Module(module.id, module.path, 0, base[module.id], 0)
+                     for module in epoch.modules]
+    epoch.nodes = [node._replace(ip=node.ip + base[node.module], module=0) if node.module
+                   else node._replace(ip=0)
                    for node in epoch.nodes]
     return epoch
 
@@ -66,8 +68,10 @@ def content(measurement, pairs=("program-name", "mpi-rank", "thread-id", "host-i
     epoch = measurement.epoch
     paths, values = own(epoch)
     return {"pairs": {name: measurement.file.pairs.get(name) for name in pairs},
-            "identities": epoch.identities, "nodes": sorted(set(paths.values()), key=str), "values": values,
-            "metrics": [(metric.name, metric.is_real, metric.at_function, metric.show, metric.formula,
+            "identities": epoch.identities, "nodes": sorted(set(paths.values()), key=str),
+            "values": values,
+            "metrics": [(metric.name, metric.is_real, metric.at_function, metric.show,
+                         metric.formula,
                          metric.format, metric.show_percent, metric.description or metric.name)
                         for metric in epoch.metrics],
             "trace": None if measurement.trace is None else
@@ -80,7 +84,8 @@ class Tools(unittest.TestCase):
     def test_generations(self):
         for lush in (False, True):
             epoch = small_epoch(lush)
-            for name, data in (("04.00", bytes_04({"a": "b"}, epoch)), ("04.00", bytes_04({"a": "b"}, epoch, "<")),
+            for name, data in (("04.00", bytes_04({"a": "b"}, epoch)),
+                               ("04.00", bytes_04({"a": "b"}, epoch, "<")),
                                ("02.00b", bytes_02b({"a": "b"}, [epoch], False)),
                                ("02.00b", bytes_02b({"a": "b"}, [epoch, epoch], True)),
                                ("02.00l", bytes_02l({"a": "b"}, [epoch, epoch])),
@@ -118,7 +123,8 @@ class Tools(unittest.TestCase):
         for name, suffix in (("small", ""), ("small", ".nostruct"), ("loops-cputime-t", ""),
                              ("loops-cuda-nvidia-t", ""), ("loops-cuda-nvidia-t", ".nostruct")):
             with self.subTest(name + suffix):
-                merged = merge_folders([os.path.join(CORPUS, "hpcrun", name + ".m")], structs=not suffix)
+                merged = merge_folders([os.path.join(CORPUS, "hpcrun", name + ".m")],
+                                       structs=not suffix)
                 wanted = read_database(os.path.join(CORPUS, "hpcdb", name + suffix + ".d"))
                 self.assertEqual(Comparison(merged, wanted, lex_aware_tolerance=True).run(), [])
 
@@ -143,7 +149,8 @@ class Read(HpcrunCase):
         for odd in (False, True):
             with self.subTest(odd=odd):
                 folder = self.path(f"in{odd}")
-                write_folder(folder, threads=4, tree=120, leaves=25, metrics=2, trace=20, ranks=2, odd=odd)
+                write_folder(folder, threads=4, tree=120, leaves=25, metrics=2, trace=20, ranks=2,
+                             odd=odd)
                 out = self.convert(folder, name=f"out{odd}")
                 wanted = [content(one) for one in read_folder(folder)]
                 found = [content(one) for one in read_folder(out)]
@@ -152,7 +159,8 @@ class Read(HpcrunCase):
 
     @needs_corpus
     def test_real(self):
-        for path in glob.glob(os.path.join(CORPUS, "hpcrun", "*-t.m")) + [os.path.join(CORPUS, "hpcrun", "small.m")]:
+        for path in glob.glob(os.path.join(CORPUS, "hpcrun",
+                                           "*-t.m")) + [os.path.join(CORPUS, "hpcrun", "small.m")]:
             with self.subTest(os.path.basename(path)):
                 out = self.convert(path, name=os.path.basename(path))
                 self.assertEqual(sorted((content(one) for one in read_folder(out)), key=str),
@@ -170,7 +178,8 @@ class Read(HpcrunCase):
             for lush in (0, 1):
                 with self.subTest(later=later, lush=lush):
                     epoch.flags = lush
-                    found, = read_folder(self.convert(self.single(bytes_02b({"program-name": "p"}, [epoch], later)),
+                    found, = read_folder(self.convert(self.single(bytes_02b({"program-name": "p"},
+                                                                            [epoch], later)),
                                                       name=f"out{later}{lush}"))
                     self.assertEqual(own(found.epoch)[1], own(epoch)[1])
 
@@ -184,7 +193,8 @@ class Read(HpcrunCase):
                 values = own(found.epoch)[1]
                 self.assertEqual(sum(values.values()), sum(wanted.values()))
                 places = {(path[-1][:2], name, value) for (path, name), value in wanted.items()}
-                self.assertEqual({(path[-1][:2], name, value) for (path, name), value in values.items()}, places)
+                self.assertEqual({(path[-1][:2], name, value) for (path, name),
+                                  value in values.items()}, places)
 
     def test_info(self):
         folder = self.path("in")
@@ -198,7 +208,8 @@ class Written(HpcrunCase):
     """What we write."""
 
     def session_calls(self, session):
-        return sum(json.loads(line)["kind"] == "call" for line in self.sonde("dump", "--json", session).splitlines())
+        return sum(json.loads(line)["kind"] == "call"
+                   for line in self.sonde("dump", "--json", session).splitlines())
 
     def test_from_calls(self):
         """A session with calls: one file a thread, all calls and their time in it."""
@@ -234,8 +245,10 @@ class Written(HpcrunCase):
         data = bytes_04({"program-name": "p"}, small_epoch())
         old = self.convert(self.single(data), "--style", "02.00l", name="old")
         found, = read_folder(self.convert(old, name="new"))
-        self.assertEqual({(path[-1][:2], name, value) for (path, name), value in own(found.epoch)[1].items()},
-                         {(path[-1][:2], name, value) for (path, name), value in own(small_epoch())[1].items()})
+        self.assertEqual({(path[-1][:2], name, value) for (path, name),
+                          value in own(found.epoch)[1].items()},
+                         {(path[-1][:2], name, value) for (path, name),
+                          value in own(small_epoch())[1].items()})
 
     def test_names(self):
         """Files are called as measurement tools call them."""

@@ -17,7 +17,8 @@ from hpcdb_reader import read_database
 from hpcdb_verify import verify
 from hpcrun_merge import merge_folders
 from hpcrun_reader import Epoch, Metric, Module, Node, read_hpcrun
-from hpcrun_writer import (HOST, THREAD, Identity, Thread, World, bytes_02b, join_04, placeholder, sections_04,
+from hpcrun_writer import (HOST, THREAD, Identity, Thread, World, bytes_02b, join_04, placeholder,
+                           sections_04,
                            write_folder)
 from sonde_case import GOLDEN, SondeCase
 
@@ -25,7 +26,8 @@ CORPUS = os.environ.get("SONDE_CORPUS")
 needs_corpus = unittest.skipUnless(CORPUS, "SONDE_CORPUS is not set")
 NAMES = ("small", "loops-cputime-t", "loops-cuda-nvidia-t")
 ALONE = ("--ignore-binaries",)
-STATISTICS = {"sum": [("$$", 0)], "count": [("1", 0)], "squares": [("($$^2)", 0)], "min": [("$$", 1)],
+STATISTICS = {"sum": [("$$", 0)], "count": [("1", 0)], "squares": [("($$^2)", 0)],
+              "min": [("$$", 1)],
               "max": [("$$", 2)]}
 
 
@@ -68,7 +70,8 @@ class ProfCase(SondeCase):
     def same_bytes(self, one, other):
         self.assertEqual(all_files(one), all_files(other))
         for name in all_files(one):
-            self.assertTrue(filecmp.cmp(os.path.join(one, name), os.path.join(other, name), False), name)
+            self.assertTrue(filecmp.cmp(os.path.join(one, name), os.path.join(other, name), False),
+                            name)
 
 
 @needs_corpus
@@ -76,7 +79,8 @@ class Real(ProfCase):
     """What the existing program made of the same measurements."""
 
     def real(self, name, suffix="", options=ALONE):
-        return self.prof(os.path.join(CORPUS, "hpcrun", name + ".m"), out=name + suffix, options=options), \
+        return self.prof(os.path.join(CORPUS, "hpcrun", name + ".m"), out=name + suffix,
+                         options=options), \
             os.path.join(CORPUS, "hpcdb", name + suffix + ".d")
 
     def test_with_structures(self):
@@ -89,23 +93,29 @@ class Real(ProfCase):
     def test_without_structures(self):
         for name in ("small", "loops-cuda-nvidia-t"):
             with self.subTest(name):
-                path, wanted = self.real(name, ".nostruct", ("--ignore-structs", "--ignore-binaries"))
+                path, wanted = self.real(name, ".nostruct",
+                                         ("--ignore-structs", "--ignore-binaries"))
                 verify(path)
                 self.assertEqual(compare(path, wanted)[:10], [])
-        path, _ = self.real("loops-cputime-t", ".nostruct", ("--ignore-structs", "--ignore-binaries"))
-        self.same_as_merge(path, [os.path.join(CORPUS, "hpcrun", "loops-cputime-t.m")], structs=False)
+        path, _ = self.real("loops-cputime-t", ".nostruct",
+                            ("--ignore-structs", "--ignore-binaries"))
+        self.same_as_merge(path, [os.path.join(CORPUS, "hpcrun", "loops-cputime-t.m")],
+                           structs=False)
 
     def test_symbols_only(self):
         """The folder has one binary, with symbols: other binaries of the host are kept away."""
-        path, wanted = self.real("loops-cputime-t", ".nostruct", ("--ignore-structs", "-R", "/usr/=/nowhere/",
-                                                                  "-R", "/builds/=/nowhere/"))
+        path, wanted = self.real("loops-cputime-t", ".nostruct",
+                                 ("--ignore-structs", "-R", "/usr/=/nowhere/",
+                                  "-R", "/builds/=/nowhere/"))
         verify(path)
         self.assertEqual(compare(path, wanted)[:10], [])
 
     def test_dumps(self):
-        for suffix, options in (("", ALONE), (".nostruct", ("--ignore-structs", "--ignore-binaries"))):
+        for suffix, options in (("", ALONE), (".nostruct",
+                                              ("--ignore-structs", "--ignore-binaries"))):
             path, _ = self.real("small", suffix, options)
-            self.assertEqual(compare(path, os.path.join(CORPUS, "hpcdb", f"small{suffix}.yaml")), [])
+            self.assertEqual(compare(path, os.path.join(CORPUS, "hpcdb", f"small{suffix}.yaml")),
+                             [])
 
     def test_independent_merge(self):
         for name in NAMES:
@@ -140,7 +150,8 @@ class Generated(ProfCase):
     def test_odd(self):
         for seed in range(4):
             with self.subTest(seed=seed):
-                folder = self.folder(threads=6, tree=300, leaves=40, metrics=2, trace=60, ranks=3, seed=seed,
+                folder = self.folder(threads=6, tree=300, leaves=40, metrics=2, trace=60, ranks=3,
+                                     seed=seed,
                                      odd=True)
                 path = self.prof(folder)
                 self.same_as_merge(path, [folder])
@@ -149,12 +160,14 @@ class Generated(ProfCase):
     def test_structures(self):
         for seed in range(4):
             with self.subTest(seed=seed):
-                folder = self.folder(threads=6, tree=300, leaves=60, metrics=2, trace=60, ranks=2, seed=seed,
+                folder = self.folder(threads=6, tree=300, leaves=60, metrics=2, trace=60, ranks=2,
+                                     seed=seed,
                                      odd=True, structs=True)
                 path = self.prof(folder)
                 database = self.same_as_merge(path, [folder])
                 self.assertGreater(sum(context.kind == 1 for context in database.contexts), 20)
-                self.same_as_merge(self.prof(folder, options=("--ignore-structs", "--ignore-binaries")), [folder],
+                self.same_as_merge(self.prof(folder, options=("--ignore-structs",
+                                                              "--ignore-binaries")), [folder],
                                    structs=False)
 
     def test_structures_elsewhere(self):
@@ -162,7 +175,8 @@ class Generated(ProfCase):
         folder = self.folder(threads=2, tree=100, leaves=30, structs=True)
         wanted = self.prof(folder, out="wanted")
         shutil.move(os.path.join(folder, "structs"), self.path("structs"))
-        self.same_bytes(self.prof(folder, options=("--struct", self.path("structs"), *ALONE)), wanted)
+        self.same_bytes(self.prof(folder, options=("--struct", self.path("structs"), *ALONE)),
+                        wanted)
 
     def test_no_traces(self):
         folder = self.folder(threads=3, trace=0)
@@ -170,7 +184,8 @@ class Generated(ProfCase):
         self.assertFalse(os.path.exists(os.path.join(path, "trace.db")))
         self.same_as_merge(path, [folder])
         folder = self.folder(threads=3, trace=20)
-        self.assertFalse(os.path.exists(os.path.join(self.prof(folder, options=("--no-traces", *ALONE)),
+        self.assertFalse(os.path.exists(os.path.join(self.prof(folder,
+                                                               options=("--no-traces", *ALONE)),
                                                      "trace.db")))
 
     def test_no_values(self):
@@ -204,13 +219,15 @@ class Generated(ProfCase):
             one.epoch.metrics = [Metric(f"ONLY {number}", is_real=True)]
             one.write(folder)
         database = self.same_as_merge(self.prof(folder), [folder])
-        self.assertEqual(sorted(metric.name for metric in database.metrics), ["ONLY 0", "ONLY 1", "ONLY 2"])
+        self.assertEqual(sorted(metric.name for metric in database.metrics),
+                         ["ONLY 0", "ONLY 1", "ONLY 2"])
 
     def test_deep(self):
         """Recursion, ten thousand levels of it."""
         world = World(tree=1)
         epoch = world.epoch(0, 0)
-        epoch.nodes = [Node(12, 0, 0, placeholder("^Primary")), Node(14, 12, 0, placeholder("| Main  "))]
+        epoch.nodes = [Node(12, 0, 0, placeholder("^Primary")),
+                       Node(14, 12, 0, placeholder("| Main  "))]
         epoch.nodes += [Node(16 + 2 * depth, 14 + 2 * depth, 1, 0x1000) for depth in range(10000)]
         epoch.values = {epoch.nodes[-1].id: [(0, 2.5)]}
         Thread(epoch).write(self.path("measurements"))
@@ -262,13 +279,15 @@ class Same(ProfCase):
 
     def setUp(self):
         super().setUp()
-        self.measurements = self.folder(threads=9, tree=500, leaves=80, metrics=2, trace=50, ranks=3, odd=True,
+        self.measurements = self.folder(threads=9, tree=500, leaves=80, metrics=2, trace=50,
+                                        ranks=3, odd=True,
                                         structs=True)
         self.wanted = self.prof(self.measurements, out="wanted", options=("-j", "1", *ALONE))
 
     def test_threads(self):
         for threads in ("2", "5"):
-            self.same_bytes(self.prof(self.measurements, options=("-j", threads, *ALONE)), self.wanted)
+            self.same_bytes(self.prof(self.measurements, options=("-j", threads, *ALONE)),
+                            self.wanted)
 
     def test_order_of_files(self):
         paths = [os.path.join(self.measurements, name) for name in os.listdir(self.measurements)
@@ -412,7 +431,8 @@ class Statistics(ProfCase):
 
     def test_each(self):
         folder = self.folder(threads=6, tree=150, leaves=30, metrics=2, ranks=2, structs=True)
-        for option, wanted in (("none", ()), ("sum", ("sum",)), ("normal", ("sum", "count", "squares")),
+        for option, wanted in (("none", ()), ("sum", ("sum",)),
+                               ("normal", ("sum", "count", "squares")),
                                ("extrema", ("min", "max"))):
             with self.subTest(option):
                 database = verify(self.prof(folder, options=("--stats", option, *ALONE)))
@@ -430,9 +450,11 @@ class Statistics(ProfCase):
         for number, value in enumerate((-2.0, 0.5, 1.5, None)):
             epoch = Epoch()
             epoch.metrics = [Metric("REAL", is_real=True)]
-            epoch.modules, epoch.kinds = [Module(1, "/app/one", 1)], {THREAD: "THREAD", 0: "SUMMARY"}
+            epoch.modules, epoch.kinds = [Module(1, "/app/one", 1)], {THREAD: "THREAD",
+                                                                      0: "SUMMARY"}
             epoch.identities = (Identity(THREAD, 3, number, number),)
-            epoch.nodes = [Node(12, 0, 0, placeholder("^Primary")), Node(14, 12, 0, placeholder("| Main  ")),
+            epoch.nodes = [Node(12, 0, 0, placeholder("^Primary")),
+                           Node(14, 12, 0, placeholder("| Main  ")),
                            Node(16, 14, 1, 0x100), Node(18, 16, 1, 0x200)]
             epoch.values = {18: [(0, value)]} if value is not None else {}
             Thread(epoch, 0, number).write(folder)
@@ -440,7 +462,8 @@ class Statistics(ProfCase):
         metric, = database.metrics
         leaf = next(context.id for context in database.contexts if context.offset == 0x200)
         row = database.profiles[0].values[leaf]
-        found = {(formula, combine): row.get(number) for scope, formula, combine, number in metric.summaries
+        found = {(formula, combine): row.get(number) for scope, formula, combine,
+                 number in metric.summaries
                  if database.scopes[scope].name == "execution"}
         self.assertEqual(found.get(("$$", 1)), -2.0)
         self.assertEqual(found.get(("$$", 2)), 1.5)
@@ -474,7 +497,8 @@ class Events(ProfCase):
         for line in self.sonde("dump", "--json", session).splitlines():
             event = json.loads(line)
             tracks.setdefault(event["track"], CallTree()).add(event)
-        return [{path: (calls, own) for path, (calls, own) in track.nodes.items()} for track in tracks.values()]
+        return [{path: (calls, own) for path, (calls, own) in track.nodes.items()}
+                for track in tracks.values()]
 
     @staticmethod
     def profile_trees(database):

@@ -83,14 +83,14 @@ static enum sonde_status prepare(struct hpcdb_job *job, struct sonde_error *err)
 
 static enum sonde_status open_files(struct hpcdb_job *job, struct sonde_error *err)
 {
-	enum sonde_status status = hpcdb_file_open(&job->profile, job, "profile.db", err);
+	enum sonde_status status = hpcdb_target_open(&job->profile, job, "profile.db", err);
 
 	if (status >= 0)
-		status = hpcdb_file_open(&job->cct, job, "cct.db", err);
+		status = hpcdb_target_open(&job->cct, job, "cct.db", err);
 	if (status >= 0 && job->lines)
-		status = hpcdb_file_open(&job->trace, job, "trace.db", err);
+		status = hpcdb_target_open(&job->trace, job, "trace.db", err);
 	if (status >= 0 && job->options->no_thread_values)
-		status = hpcdb_file_open(&job->values, job, SPOOL, err);
+		status = hpcdb_target_open(&job->values, job, SPOOL, err);
 	else if (status >= 0)
 		job->values = job->profile; /* shared: closed once */
 	return status;
@@ -110,7 +110,7 @@ static enum sonde_status open_all(struct hpcdb_job *job, struct sonde_error *err
 static enum sonde_status close_all(struct hpcdb_job *job, enum sonde_status status,
 				   struct sonde_error *err)
 {
-	struct hpcdb_file *files[] = { &job->profile, &job->cct, &job->trace, &job->values };
+	struct hpcdb_target *files[] = { &job->profile, &job->cct, &job->trace, &job->values };
 	size_t count = job->options->no_thread_values ? 4 : 3;
 
 	for (size_t i = 0; i < count; i++) {
@@ -121,9 +121,9 @@ static enum sonde_status close_all(struct hpcdb_job *job, enum sonde_status stat
 			closed = sonde_fail_errno(err, files[i]->path,
 						  "cannot be brought to the disk");
 		if (closed < 0)
-			hpcdb_file_close(files[i], NULL);
+			hpcdb_target_close(files[i], NULL);
 		else
-			closed = hpcdb_file_close(files[i], wanted);
+			closed = hpcdb_target_close(files[i], wanted);
 		if (status >= 0)
 			status = closed;
 	}

@@ -163,14 +163,14 @@ static enum sonde_status store_group(void *user, size_t number, struct sonde_err
 		sonde_store_u64le(info + 0x08, sonde_load_u64le(info + 0x08) + places[0]);
 		sonde_store_u64le(info + 0x18, sonde_load_u64le(info + 0x18) + places[0]);
 	}
-	status = hpcdb_file_write(&job->cct,
-				  ARRAY_OFFSET + (uint64_t)group->first * HPCDB_CCT_CONTEXT_SIZE,
-				  group->infos.data, group->infos.size, err);
+	status = hpcdb_target_write(&job->cct,
+				    ARRAY_OFFSET + (uint64_t)group->first * HPCDB_CCT_CONTEXT_SIZE,
+				    group->infos.data, group->infos.size, err);
 	if (status >= 0)
-		status = hpcdb_file_write(&job->cct, places[0], group->blocks.data,
-					  group->blocks.size, err);
+		status = hpcdb_target_write(&job->cct, places[0], group->blocks.data,
+					    group->blocks.size, err);
 	if (status >= 0)
-		status = hpcdb_file_write(
+		status = hpcdb_target_write(
 			&job->profile, job->summary.offset + places[1] * HPCDB_PROFILE_VALUE_SIZE,
 			group->pairs.data, group->pairs.size, err);
 	return status;
@@ -257,12 +257,12 @@ static enum sonde_status store_entries(struct round *round, struct sonde_error *
 	job->summary.values = round->pair_count;
 	job->summary.contexts = (uint32_t)round->entry_count;
 	for (size_t i = 0; i < round->entries.count && status >= 0; i++)
-		status = hpcdb_file_write(&job->profile,
-					  hpcdb_plane_index_offset(&job->summary) +
-						  round->entries.items[i].place *
-							  HPCDB_PROFILE_INDEX_SIZE,
-					  round->entries.items[i].bytes.data,
-					  round->entries.items[i].bytes.size, err);
+		status = hpcdb_target_write(&job->profile,
+					    hpcdb_plane_index_offset(&job->summary) +
+						    round->entries.items[i].place *
+							    HPCDB_PROFILE_INDEX_SIZE,
+					    round->entries.items[i].bytes.data,
+					    round->entries.items[i].bytes.size, err);
 	return status;
 }
 
@@ -282,9 +282,9 @@ static enum sonde_status store_head(struct round *round, struct sonde_error *err
 	hpcdb_put_u32(&out, job->world->context_count);
 	hpcdb_put_u32(&out, HPCDB_CCT_CONTEXT_SIZE);
 	status = out.failed ? sonde_fail_nomem(err) :
-			      hpcdb_file_write(&job->cct, 0, out.data, out.size, err);
+			      hpcdb_target_write(&job->cct, 0, out.data, out.size, err);
 	if (status >= 0)
-		status = hpcdb_file_write(&job->cct, end, "__ctx.db", HPCDB_FOOTER_SIZE, err);
+		status = hpcdb_target_write(&job->cct, end, "__ctx.db", HPCDB_FOOTER_SIZE, err);
 	job->written->bytes += end + HPCDB_FOOTER_SIZE;
 	sonde_buffer_release(&out);
 	return status;

@@ -51,8 +51,8 @@ static enum sonde_status read_index(struct hpcdb_transposer *transposer,
 	uint64_t offset =
 		hpcdb_plane_index_offset(plane) + (uint64_t)first * HPCDB_PROFILE_INDEX_SIZE;
 
-	return hpcdb_file_read(&job->values, offset, transposer->index,
-			       (size_t)count * HPCDB_PROFILE_INDEX_SIZE, err);
+	return hpcdb_target_read(&job->values, offset, transposer->index,
+				 (size_t)count * HPCDB_PROFILE_INDEX_SIZE, err);
 }
 
 static uint32_t context_at(const struct hpcdb_transposer *transposer, uint32_t entry)
@@ -170,8 +170,9 @@ static enum sonde_status read_track(struct hpcdb_transposer *transposer,
 	if (!place)
 		return sonde_fail_nomem(err);
 	transposer->raw.size += size;
-	return hpcdb_file_read(&job->values, plane->offset + span.begin * HPCDB_PROFILE_VALUE_SIZE,
-			       place, size, err);
+	return hpcdb_target_read(&job->values,
+				 plane->offset + span.begin * HPCDB_PROFILE_VALUE_SIZE, place, size,
+				 err);
 }
 
 static void count_keys(struct hpcdb_transposer *transposer, const struct hpcdb_plan *plan)

@@ -67,7 +67,7 @@ struct hpcdb_node {
 };
 
 /* A file of the database, written and read at any place. */
-struct hpcdb_file {
+struct hpcdb_target {
 	int fd;
 	char *path;
 };
@@ -108,8 +108,8 @@ struct hpcdb_job {
 	uint8_t *copied;	    /* of each file in use: it is in src/; NULL: none is */
 	struct hpcdb_plane *planes; /* of each track */
 	_Atomic uint64_t *totals;   /* of each context: values on all tracks */
-	struct hpcdb_file values;   /* has the planes: profile.db, or a file that is not kept */
-	struct hpcdb_file profile, cct, trace;
+	struct hpcdb_target values; /* has the planes: profile.db, or a file that is not kept */
+	struct hpcdb_target profile, cct, trace;
 	uint64_t *
 		lines; /* where the samples of each track begin, and where the last end; NULL: no trace */
 	_Atomic uint64_t samples, samples_out_of_order, time_first, time_last;
@@ -123,15 +123,15 @@ static inline bool hpcdb_is_first(const struct hpcdb_job *job)
 }
 
 /* Files. Rank 0 creates them, others only open them; reading past the end is SONDE_TRUNCATED. */
-enum sonde_status hpcdb_file_open(struct hpcdb_file *file, const struct hpcdb_job *job,
-				  const char *name, struct sonde_error *err);
-enum sonde_status hpcdb_file_close(struct hpcdb_file *file, struct sonde_error *err);
-enum sonde_status hpcdb_file_write(const struct hpcdb_file *file, uint64_t offset, const void *data,
-				   size_t size, struct sonde_error *err);
-enum sonde_status hpcdb_file_read(const struct hpcdb_file *file, uint64_t offset, void *data,
-				  size_t size, struct sonde_error *err);
+enum sonde_status hpcdb_target_open(struct hpcdb_target *file, const struct hpcdb_job *job,
+				    const char *name, struct sonde_error *err);
+enum sonde_status hpcdb_target_close(struct hpcdb_target *file, struct sonde_error *err);
+enum sonde_status hpcdb_target_write(const struct hpcdb_target *file, uint64_t offset,
+				     const void *data, size_t size, struct sonde_error *err);
+enum sonde_status hpcdb_target_read(const struct hpcdb_target *file, uint64_t offset, void *data,
+				    size_t size, struct sonde_error *err);
 /* A whole small file in the job's folder. */
-enum sonde_status hpcdb_file_put(const struct hpcdb_job *job, const char *name,
+enum sonde_status hpcdb_put_file(const struct hpcdb_job *job, const char *name,
 				 const struct sonde_buffer *text, struct sonde_error *err);
 /* Magic and version at the start of a buffer; `format` has four letters. */
 void hpcdb_put_magic(struct sonde_buffer *out, const char *format);

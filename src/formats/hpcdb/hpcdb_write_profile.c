@@ -83,8 +83,8 @@ static enum sonde_status store_plane(void *user, size_t number, struct sonde_err
 {
 	struct round *round = user;
 
-	return hpcdb_file_write(&round->job->values, round->planes[number].offset,
-				round->bytes[number].data, round->bytes[number].size, err);
+	return hpcdb_target_write(&round->job->values, round->planes[number].offset,
+				  round->bytes[number].data, round->bytes[number].size, err);
 }
 
 /* Places the planes of a round behind those before; `sizes` are of all ranks, in the order of tracks. */
@@ -259,9 +259,9 @@ enum sonde_status hpcdb_write_profile_head(struct hpcdb_job *job, struct sonde_e
 	for (uint32_t i = 0; i < world->track_count; i++)
 		put_tuple(&out, &world->tracks[i]);
 	status = out.failed ? sonde_fail_nomem(err) :
-			      hpcdb_file_write(&job->profile, 0, out.data, out.size, err);
+			      hpcdb_target_write(&job->profile, 0, out.data, out.size, err);
 	if (status >= 0)
-		status = hpcdb_file_write(&job->profile, end, "_prof.db", HPCDB_FOOTER_SIZE, err);
+		status = hpcdb_target_write(&job->profile, end, "_prof.db", HPCDB_FOOTER_SIZE, err);
 	job->written->bytes += end + HPCDB_FOOTER_SIZE;
 	sonde_buffer_release(&out);
 	return status;

@@ -76,7 +76,7 @@ static enum sonde_status put(const struct hpcdb_job *job, const char *name, cons
 	enum sonde_status status;
 
 	sonde_buffer_put_text(&out, text);
-	status = hpcdb_file_put(job, name, &out, err);
+	status = hpcdb_put_file(job, name, &out, err);
 	sonde_buffer_release(&out);
 	return status;
 }

@@ -85,13 +85,13 @@ static enum sonde_status add_samples(struct line *line, size_t count, struct son
 		store_sample(line->bytes + i * HPCDB_SAMPLE_SIZE, sample->time_ns, context);
 	}
 	line->count += count;
-	return hpcdb_file_write(&job->trace, offset, line->bytes, count * HPCDB_SAMPLE_SIZE, err);
+	return hpcdb_target_write(&job->trace, offset, line->bytes, count * HPCDB_SAMPLE_SIZE, err);
 }
 
 /* Puts a whole line in the order of time; of equal times the earlier stays the first. */
 static enum sonde_status sort_line(struct line *line, struct sonde_error *err)
 {
-	const struct hpcdb_file *file = &line->job->trace;
+	const struct hpcdb_target *file = &line->job->trace;
 	size_t size = line->count * HPCDB_SAMPLE_SIZE;
 	struct sonde_sort_item *items = malloc(line->count * sizeof(*items));
 	uint8_t *bytes = malloc(size);
@@ -102,7 +102,7 @@ static enum sonde_status sort_line(struct line *line, struct sonde_error *err)
 		free(bytes);
 		return sonde_fail_nomem(err);
 	}
-	status = hpcdb_file_read(file, line->start, bytes, size, err);
+	status = hpcdb_target_read(file, line->start, bytes, size, err);
 	for (size_t i = 0; i < line->count && status >= 0; i++) {
 		const uint8_t *place = bytes + i * HPCDB_SAMPLE_SIZE;
 
@@ -115,7 +115,7 @@ static enum sonde_status sort_line(struct line *line, struct sonde_error *err)
 		store_sample(bytes + i * HPCDB_SAMPLE_SIZE, items[i].key,
 			     (uint32_t)items[i].number);
 	if (status >= 0)
-		status = hpcdb_file_write(file, line->start, bytes, size, err);
+		status = hpcdb_target_write(file, line->start, bytes, size, err);
 	free(items);
 	free(bytes);
 	return status;
@@ -124,7 +124,7 @@ static enum sonde_status sort_line(struct line *line, struct sonde_error *err)
 /* Of samples that say one after the other that the track does not run, keeps the first. */
 static enum sonde_status drop_repeats(struct line *line, struct sonde_error *err)
 {
-	const struct hpcdb_file *file = &line->job->trace;
+	const struct hpcdb_target *file = &line->job->trace;
 	uint64_t kept = 0;
 	uint32_t last = UINT32_MAX;
 	enum sonde_status status = SONDE_OK;
@@ -132,8 +132,8 @@ static enum sonde_status drop_repeats(struct line *line, struct sonde_error *err
 	for (uint64_t i = 0; i < line->count && status >= 0; i += BATCH) {
 		size_t count = line->count - i < BATCH ? line->count - i : BATCH, fewer = 0;
 
-		status = hpcdb_file_read(file, line->start + i * HPCDB_SAMPLE_SIZE, line->bytes,
-					 count * HPCDB_SAMPLE_SIZE, err);
+		status = hpcdb_target_read(file, line->start + i * HPCDB_SAMPLE_SIZE, line->bytes,
+					   count * HPCDB_SAMPLE_SIZE, err);
 		for (size_t k = 0; k < count && status >= 0; k++) {
 			const uint8_t *sample = line->bytes + k * HPCDB_SAMPLE_SIZE;
 			uint32_t context = sonde_load_u32le(sample + 8);
@@ -145,17 +145,17 @@ static enum sonde_status drop_repeats(struct line *line, struct sonde_error *err
 				HPCDB_SAMPLE_SIZE);
 		}
 		if (status >= 0)
-			status = hpcdb_file_write(file, line->start + kept * HPCDB_SAMPLE_SIZE,
-						  line->bytes, fewer * HPCDB_SAMPLE_SIZE, err);
+			status = hpcdb_target_write(file, line->start + kept * HPCDB_SAMPLE_SIZE,
+						    line->bytes, fewer * HPCDB_SAMPLE_SIZE, err);
 		kept += fewer;
 	}
 	/* what was behind is no part of the line, but should not look like one either */
 	memset(line->bytes, 0, sizeof(line->bytes));
 	for (uint64_t i = kept; i < line->count && status >= 0; i += BATCH)
-		status = hpcdb_file_write(file, line->start + i * HPCDB_SAMPLE_SIZE, line->bytes,
-					  (line->count - i < BATCH ? line->count - i : BATCH) *
-						  HPCDB_SAMPLE_SIZE,
-					  err);
+		status = hpcdb_target_write(file, line->start + i * HPCDB_SAMPLE_SIZE, line->bytes,
+					    (line->count - i < BATCH ? line->count - i : BATCH) *
+						    HPCDB_SAMPLE_SIZE,
+					    err);
 	line->count = kept;
 	return status;
 }
@@ -192,9 +192,9 @@ static enum sonde_status finish_line(struct line *line, struct sonde_error *err)
 	sonde_store_u32le(head, line->track + 1);
 	sonde_store_u64le(head + 0x08, line->start);
 	sonde_store_u64le(head + 0x10, line->start + line->count * HPCDB_SAMPLE_SIZE);
-	return hpcdb_file_write(&job->trace,
-				ARRAY_OFFSET + (uint64_t)line->track * HPCDB_TRACE_SIZE, head,
-				sizeof(head), err);
+	return hpcdb_target_write(&job->trace,
+				  ARRAY_OFFSET + (uint64_t)line->track * HPCDB_TRACE_SIZE, head,
+				  sizeof(head), err);
 }
 
 enum sonde_status hpcdb_write_line(struct hpcdb_job *job, uint32_t track, void *state,
@@ -249,9 +249,9 @@ enum sonde_status hpcdb_write_trace_head(struct hpcdb_job *job, struct sonde_err
 	hpcdb_put_u64(&out, atomic_load(&job->time_first));
 	hpcdb_put_u64(&out, atomic_load(&job->time_last));
 	status = out.failed ? sonde_fail_nomem(err) :
-			      hpcdb_file_write(&job->trace, 0, out.data, out.size, err);
+			      hpcdb_target_write(&job->trace, 0, out.data, out.size, err);
 	if (status >= 0)
-		status = hpcdb_file_write(&job->trace, end, "trace.db", HPCDB_FOOTER_SIZE, err);
+		status = hpcdb_target_write(&job->trace, end, "trace.db", HPCDB_FOOTER_SIZE, err);
 	job->written->bytes += end + HPCDB_FOOTER_SIZE;
 	sonde_buffer_release(&out);
 	return status;

@@ -342,7 +342,7 @@ enum sonde_status hpcdb_write_yaml(struct hpcdb_job *job, struct sonde_error *er
 	free(folder);
 	if (status >= 0) {
 		put_yaml(&yaml);
-		status = hpcdb_file_put(job, "metrics/default.yaml", &out, err);
+		status = hpcdb_put_file(job, "metrics/default.yaml", &out, err);
 	}
 	sonde_buffer_release(&out);
 	return status;

@@ -8,8 +8,8 @@
 #include "base/file.h"
 #include "formats/hpcdb/hpcdb_write_private.h"
 
-enum sonde_status hpcdb_file_open(struct hpcdb_file *file, const struct hpcdb_job *job,
-				  const char *name, struct sonde_error *err)
+enum sonde_status hpcdb_target_open(struct hpcdb_target *file, const struct hpcdb_job *job,
+				    const char *name, struct sonde_error *err)
 {
 	int flags = hpcdb_is_first(job) ? O_RDWR | O_CREAT | O_TRUNC : O_RDWR;
 
@@ -23,18 +23,18 @@ enum sonde_status hpcdb_file_open(struct hpcdb_file *file, const struct hpcdb_jo
 }
 
 /* What ranks other than 0 wrote is not synced by the commit, which is rank 0's. */
-enum sonde_status hpcdb_file_close(struct hpcdb_file *file, struct sonde_error *err)
+enum sonde_status hpcdb_target_close(struct hpcdb_target *file, struct sonde_error *err)
 {
 	enum sonde_status status = SONDE_OK;
 
 	if (file->fd >= 0 && close(file->fd) && errno != EINTR)
 		status = sonde_fail_errno(err, file->path, "cannot be closed");
 	free(file->path);
-	*file = (struct hpcdb_file){ .fd = -1 };
+	*file = (struct hpcdb_target){ .fd = -1 };
 	return status;
 }
 
-static enum sonde_status fail_at(const struct hpcdb_file *file, uint64_t offset, const char *what,
+static enum sonde_status fail_at(const struct hpcdb_target *file, uint64_t offset, const char *what,
 				 struct sonde_error *err)
 {
 	enum sonde_status status = sonde_fail_errno(err, file->path, "%s", what);
@@ -44,8 +44,8 @@ static enum sonde_status fail_at(const struct hpcdb_file *file, uint64_t offset,
 	return status;
 }
 
-enum sonde_status hpcdb_file_write(const struct hpcdb_file *file, uint64_t offset, const void *data,
-				   size_t size, struct sonde_error *err)
+enum sonde_status hpcdb_target_write(const struct hpcdb_target *file, uint64_t offset,
+				     const void *data, size_t size, struct sonde_error *err)
 {
 	const uint8_t *bytes = data;
 
@@ -65,8 +65,8 @@ enum sonde_status hpcdb_file_write(const struct hpcdb_file *file, uint64_t offse
 	return SONDE_OK;
 }
 
-enum sonde_status hpcdb_file_read(const struct hpcdb_file *file, uint64_t offset, void *data,
-				  size_t size, struct sonde_error *err)
+enum sonde_status hpcdb_target_read(const struct hpcdb_target *file, uint64_t offset, void *data,
+				    size_t size, struct sonde_error *err)
 {
 	uint8_t *bytes = data;
 
@@ -91,7 +91,7 @@ enum sonde_status hpcdb_file_read(const struct hpcdb_file *file, uint64_t offset
 	return SONDE_OK;
 }
 
-enum sonde_status hpcdb_file_put(const struct hpcdb_job *job, const char *name,
+enum sonde_status hpcdb_put_file(const struct hpcdb_job *job, const char *name,
 				 const struct sonde_buffer *text, struct sonde_error *err)
 {
 	struct sonde_output output = { .fd = -1 };

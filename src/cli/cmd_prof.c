@@ -76,7 +76,8 @@ static const struct cli_option name_options[] = {
 	  .offset = offsetof(struct cli_prof_options, ignore_structs) },
 	{ .name = "ignore-binaries",
 	  .kind = CLI_FLAG,
-	  .help = "do not look into programs and libraries",
+	  .help = "do not look into programs and libraries, but for those that were "
+		  "measured with the profiles (vdso)",
 	  .offset = offsetof(struct cli_prof_options, ignore_binaries) },
 	{ .name = "dwarf-limit",
 	  .argument = "SIZE",

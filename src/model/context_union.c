@@ -201,7 +201,7 @@ static bool add_class(struct sonde_context_union *tree, const struct function_co
 	added = sonde_vec_push(&tree->classes);
 	if (!added)
 		return false;
-	*added = (struct class){ .content = *content, .hash = hash };
+	*added = (struct class){ .content = *content, .hash = hash, .first = SONDE_NONE };
 	*number = (uint32_t)(tree->classes.count - 1);
 	index_put(&tree->class_table, hash, *number);
 	return true;
@@ -231,6 +231,8 @@ static bool classify(struct sonde_context_union *tree, uint32_t function)
 	if (class == SONDE_NONE && !add_class(tree, &content, hash, &class))
 		return false;
 	tree->class_of.items[function] = class;
+	if (function < tree->classes.items[class].first)
+		tree->classes.items[class].first = function;
 	return true;
 }
 
@@ -324,10 +326,8 @@ enum sonde_status sonde_context_union_add(struct sonde_context_union *tree, uint
 		tree->nodes.items[*node].context = *context;
 		return SONDE_OK;
 	}
-	/* of several functions and modules that say the same the first stands for all */
+	/* of several modules that say the same the first stands for all */
 	kept = &tree->nodes.items[*node].context;
-	if (context->function < kept->function)
-		kept->function = context->function;
 	if (context->module < kept->module)
 		kept->module = context->module;
 	return SONDE_OK;
@@ -480,6 +480,8 @@ static void fill_contexts(struct sonde_context_union *tree)
 		uint32_t end = context->end;
 
 		*context = node->context;
+		if (tree->by_content && context->function != SONDE_NONE)
+			context->function = tree->classes.items[node->content.function].first;
 		context->end = end;
 		context->parent = i ? tree->numbers[node->content.parent] : SONDE_NONE;
 		tree->node_of[tree->numbers[i]] = (uint32_t)i;

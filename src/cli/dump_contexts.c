@@ -22,17 +22,29 @@ struct sums {
 	double *total, *self;
 };
 
+/* The first that is meant to be shown; where all are hidden, the first of them. */
+static const char *default_metric(const struct dump_profile *dump)
+{
+	const struct sonde_metric *metric;
+
+	for (uint32_t i = 0; (metric = sonde_definitions_metric(dump->definitions, i)); i++) {
+		if (!metric->hidden && !metric->statistic)
+			return dump_metric_name(dump, i);
+	}
+	return dump_metric_name(dump, 0);
+}
+
 static struct shown_metric choose_metric(const struct dump_profile *dump)
 {
 	uint32_t count = sonde_definitions_metric_count(dump->definitions);
 	struct shown_metric shown = { .point = SONDE_NONE, .execution = SONDE_NONE };
+	const char *wanted = dump->metric ? dump->metric : default_metric(dump);
 
 	for (uint32_t i = 0; i < count; i++) {
 		const char *name = dump_metric_name(dump, i);
-		const char *wanted = dump->metric ? dump->metric : shown.name;
 		const char *scope = dump_metric_scope(dump, i);
 
-		if (*dump_metric_statistic(dump, i) || (wanted && strcmp(wanted, name)))
+		if (*dump_metric_statistic(dump, i) || strcmp(wanted, name))
 			continue;
 		shown.name = name;
 		if (!*scope || !strcmp(scope, "point"))

@@ -23,8 +23,10 @@ const struct sonde_format sonde_format_hpcdb = {
 		.title = "HPCToolkit database v4",
 		.shape = "folder",
 		.lanes_read = LANES,
+		.can_check = true,
 		.findings = hpcdb_finding_list,
 	},
 	.probe = hpcdb_probe,
 	.open = hpcdb_open,
+	.check = hpcdb_check,
 };

@@ -46,7 +46,7 @@ struct sonde_prof_refusal {
 
 /* How a module got its names. */
 struct sonde_prof_module {
-	const char *path;
+	const char *path;    /* the report's */
 	unsigned int origin; /* enum sonde_structure_origin */
 	uint64_t contexts;   /* that lie in it */
 };
@@ -61,7 +61,8 @@ struct sonde_prof_report {
 	uint64_t contexts_unwound; /* not: GPU samples whose callers are unknown */
 	uint64_t entries_demoted;  /* contexts below the root that are no entry points */
 	uint64_t sources_copied, sources_missing;
-	SONDE_VEC(struct sonde_prof_module) modules;
+	SONDE_VEC(struct sonde_prof_module) modules; /* by path */
+	SONDE_VEC(char *) notes;		     /* what disagrees between profiles */
 };
 
 void sonde_prof_report_release(struct sonde_prof_report *report);

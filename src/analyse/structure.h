@@ -6,6 +6,8 @@
 #ifndef SONDE_ANALYSE_STRUCTURE_H
 #define SONDE_ANALYSE_STRUCTURE_H
 
+#include <stdbool.h>
+
 #include <sonde/profile.h>
 
 struct sonde_structure;
@@ -34,6 +36,9 @@ struct sonde_structure_node {
  * threads: each structure has one user at a time.
  */
 uint32_t sonde_structure_find(struct sonde_structure *structure, uint64_t address);
+
+/* Whether memory was out in a find, so that it told less than there is. */
+bool sonde_structure_failed(const struct sonde_structure *structure);
 
 const struct sonde_structure_node *sonde_structure_node(const struct sonde_structure *structure,
 							uint32_t number);

@@ -45,6 +45,9 @@ size_t elf_strings_size(const struct elf_section *strings);
 /* Whether it has what DWARF needs at least, plain or compressed in the old way. */
 bool elf_file_has_dwarf(const struct elf_file *file);
 
+/* Where distributions keep debug files. */
+#define SYMBOLS_DEBUG_ROOT "/usr/lib/debug"
+
 /*
  * Opens the separate debug file of `file`, by build-id below `root` (/usr/lib/debug), else by its
  * debug link. False where there is none that belongs to it, or it cannot be read.

@@ -15,8 +15,6 @@
 #include "symbols/lines.h"
 #include "symbols/symbols.h"
 
-#define DEBUG_ROOT "/usr/lib/debug"
-
 enum { SYMBOL_SIZE = sizeof(Elf64_Sym), DYNAMIC_SIZE = sizeof(Elf64_Dyn) };
 
 /* An entry of a symbol table. The name may go on after `length` with a version: "f@@V1". */
@@ -317,7 +315,7 @@ static bool find_debug_file(struct sonde_symbols *symbols)
 	if (!symbols->looked_for_debug) {
 		symbols->looked_for_debug = true;
 		symbols->has_debug =
-			elf_file_open_debug(&symbols->file, DEBUG_ROOT, &symbols->debug);
+			elf_file_open_debug(&symbols->file, SYMBOLS_DEBUG_ROOT, &symbols->debug);
 	}
 	return symbols->has_debug;
 }

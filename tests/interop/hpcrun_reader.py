@@ -337,9 +337,9 @@ class Measurement:
         self.trace_flags, self.trace = read_hpctrace(trace) if os.path.exists(trace) else (0, None)
 
 
-def read_folder(folder):
+def read_folder(folder, skip=()):
     return [Measurement(os.path.join(folder, name)) for name in sorted(os.listdir(folder))
-            if name.endswith(".hpcrun")]
+            if name.endswith(".hpcrun") and name not in skip]
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""hpcrun_writer.py OUT [--threads N --tree T --leaves K --metrics M --trace L --ranks R --seed S --odd]: writes
-measurement folders (.hpcrun 04.00b and .hpctrace), and single files of the older generations, out of the Epoch of
-hpcrun_reader.py. Standard library only, no code of the program. --odd adds what real tools write now and then:
-partial unwinds, placeholders, GPU code, derived metrics, load maps numbered otherwise in each process, call traces
-and traces that are out of order.
+"""hpcrun_writer.py OUT [--threads N --tree T --leaves K --metrics M --trace L --ranks R --seed S --odd --structs]:
+writes measurement folders (.hpcrun 04.00b and .hpctrace), and single files of the older generations, out of the
+Epoch of hpcrun_reader.py. Standard library only, no code of the program. --odd adds what real tools write now and
+then: partial unwinds, placeholders, GPU code, derived metrics, load maps numbered otherwise in each process, call
+traces and traces that are out of order. --structs adds .hpcstruct files.
 """
 import argparse
 import os
@@ -12,6 +12,7 @@ import random
 import struct
 
 from hpcrun_reader import END, FOOTER, Epoch, Identity, Metric, Module, Node
+from hpcstruct_writer import write_structures
 
 KINDS = ("SUMMARY", "NODE", "RANK", "THREAD", "GPUDEVICE", "GPUCONTEXT", "GPUSTREAM", "CORE")
 NODE, RANK, THREAD, GPUCONTEXT, GPUSTREAM = 1, 2, 3, 5, 6
@@ -340,7 +341,8 @@ def add_odd_nodes(world, epoch, pick):
     return visited
 
 
-def write_folder(folder, threads=4, tree=200, leaves=40, metrics=1, trace=0, ranks=1, seed=1, odd=False):
+def write_folder(folder, threads=4, tree=200, leaves=40, metrics=1, trace=0, ranks=1, seed=1, odd=False,
+                 structs=False):
     """A whole folder; the threads that were written."""
     world = World(tree, 4, metrics, seed, ranks, odd)
     out = [world.thread(number % ranks, number // ranks, leaves, trace) for number in range(threads)]
@@ -348,6 +350,8 @@ def write_folder(folder, threads=4, tree=200, leaves=40, metrics=1, trace=0, ran
         out.append(world.gpu_stream(out[0].rank, 7, out[0]))
     for thread in out:
         thread.write(folder)
+    if structs:
+        write_structures(folder, out, seed)
     return out
 
 
@@ -358,6 +362,7 @@ def main():
                           ("ranks", 1), ("seed", 1)):
         parser.add_argument("--" + name, type=int, default=default)
     parser.add_argument("--odd", action="store_true")
+    parser.add_argument("--structs", action="store_true")
     options = vars(parser.parse_args())
     write_folder(options.pop("out"), **options)
 

@@ -218,7 +218,7 @@ class Prof(MpiCase):
         folder, target = self.path("app.m"), os.path.join(self.out, "app.d")
         write_folder(folder, threads=4, tree=30, leaves=4)
         self.assert_fails_once("no-such-option", 4, folder, "--no-such-option", "-o", target)
-        self.assert_fails_once("nothing.m: ", 4, self.path("nothing.m"), "-o", target)
+        self.assert_fails_once("no such file or folder", 4, self.path("nothing.m"), "-o", target)
         self.assert_fails_once("does not exist", 4, folder, "-o", self.path("no", "folder", "app.d"))
         os.mkdir(target)
         with open(os.path.join(target, "mine"), "wb"):

@@ -245,17 +245,17 @@ class Prof(MpiCase):
         return False
 
     def ranks_below(self, process):
-        """Process ids of the ranks: the children of theirs, the guardians, are in sessions of their own."""
-        found = []
+        """Process ids of the ranks; what a rank itself has started is none."""
+        programs = {}
         for child in children_of(process.pid):
             try:
-                with open(f"/proc/{child}/comm", encoding="ascii") as file:
-                    is_ours = file.read().strip() == "sonde-mpi"
-                if is_ours and os.getsid(child) != child:
-                    found.append(child)
+                with open(f"/proc/{child}/stat", encoding="ascii") as file:
+                    name, rest = file.read().split("(", 1)[1].rsplit(")", 1)
+                programs[child] = (name, int(rest.split()[1]))
             except OSError:
                 pass
-        return sorted(found)
+        ours = {child for child, (name, _) in programs.items() if name == "sonde-mpi"}
+        return sorted(child for child in ours if programs[child][1] not in ours)
 
     def end_midway(self, ranks, end):
         target = os.path.join(self.out, "app.d")

@@ -77,8 +77,6 @@ def expand(tree, node, parent, paths, structures):
     module = paths[node.module]
     if not node.unwound:
         path = tree.add(path, ("unknown", CALL))
-        inner = tree.add(path, ("instruction", CALL, module, node.ip))
-        return path, inner
     outer = None
     for key in structures[module].find(node.ip) if module in structures else ():
         path = tree.add(path, key)

@@ -26,7 +26,7 @@ struct sonde_prof_options {
 	unsigned int statistics; /* bits of HPCDB_STATISTIC_* */
 	bool no_thread_values, no_traces, copy_sources;
 	bool ignore_structs;	    /* .hpcstruct files beside the measurements are not used */
-	bool ignore_binaries;	    /* nor is what the binaries say */
+	bool ignore_binaries;	    /* nor is what binaries say, but for those beside them */
 	uint64_t dwarf_limit;	    /* DWARF of larger files is not read; 0: no limit */
 	const char *const *structs; /* more .hpcstruct files, or folders of them */
 	size_t struct_count;

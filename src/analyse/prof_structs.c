@@ -383,7 +383,9 @@ static enum sonde_status find_names(void *user, size_t module, struct sonde_erro
 	enum sonde_status status = SONDE_OK;
 
 	finding->structures[module] = NULL;
-	if (!lookup.structure && !finding->options->ignore_binaries &&
+	/* what lies beside the profiles is a part of the measurement */
+	if (!lookup.structure &&
+	    !(finding->options->ignore_binaries && finding->paths[module][0] == '/') &&
 	    finding->places->starts[module] != finding->places->starts[module + 1])
 		status = find_binary(finding, finding->paths[module], &lookup.structure, err);
 	if (status == SONDE_OK && lookup.structure)

@@ -8,10 +8,10 @@
 
 #include <sonde/format.h>
 
-#include "base/file.h"
 #include "base/json.h"
 #include "cli/human.h"
 #include "cli/progress.h"
+#include "cli/report_file.h"
 #include "cli/text.h"
 #include "formats/format.h"
 
@@ -154,42 +154,21 @@ static void put_losses_json(struct sonde_json_writer *json, const struct sonde_l
 	sonde_json_array_end(json);
 }
 
-static enum sonde_status write_file(const char *path, const struct sonde_buffer *text,
-				    struct sonde_error *err)
-{
-	struct sonde_staged staged = { 0 };
-	struct sonde_output output = { .fd = -1 };
-	enum sonde_status status = sonde_staged_begin(&staged, path, false, true, err);
-
-	if (status == SONDE_OK)
-		status = sonde_output_open(&output, staged.work, err);
-	if (status == SONDE_OK)
-		status = sonde_output_write(&output, text->data, text->size, err);
-	if (status == SONDE_OK)
-		status = sonde_output_close(&output, err);
-	if (status == SONDE_OK)
-		status = sonde_staged_commit(&staged, err);
-	sonde_output_release(&output);
-	sonde_staged_release(&staged);
-	return status;
-}
-
 static int write_loss_report(struct transfer *transfer)
 {
 	const char *path = transfer->request->transfer->loss_report;
 	struct sonde_buffer text = { 0 };
 	struct sonde_json_writer json;
-	struct sonde_error err = { 0 };
-	enum sonde_status status;
+	int code;
 
 	sonde_json_writer_init(&json, &text, true);
 	sonde_json_object_begin(&json);
 	put_losses_json(&json, transfer->loss);
 	sonde_json_object_end(&json);
 	sonde_buffer_put_char(&text, '\n');
-	status = text.failed ? sonde_fail_nomem(&err) : write_file(path, &text, &err);
+	code = cli_write_report(transfer->cli, path, &text);
 	sonde_buffer_release(&text);
-	return status == SONDE_OK ? CLI_OK : cli_fail(transfer->cli, &err);
+	return code;
 }
 
 static void put_summary_json(struct transfer *transfer, bool written)

@@ -14,6 +14,7 @@ from hpcdb_reader import (CALL, CUSTOM, ENTRY, EXECUTION, FUNCTION, INSTRUCTION,
                           Scope)
 from hpcdb_writer import write_database
 from hpcrun_reader import read_folder
+from hpcrun_writer import KINDS
 from hpcstruct_reader import read_structures
 
 SCOPES = [Scope("point", POINT, NO_BIT), Scope("function", TRANSITIVE, 0),
@@ -90,7 +91,8 @@ class Merge:
         self.tree, self.database = Tree(), Database()
         self.statistics = statistics
         self.threads = []  # (identities, {path: {metric name: value}}, trace)
-        self.metrics, self.kinds = {}, {}
+        # those that are known have their names always
+        self.metrics, self.kinds = {}, dict(enumerate(KINDS))
         self.unknown_samples = 0
         self.modules, self.files, self.functions = {}, {}, {}
 

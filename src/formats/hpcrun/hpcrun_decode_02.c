@@ -511,6 +511,7 @@ static void make_identities(struct hpcrun_profile *profile)
 	add_identity(profile, SONDE_IDENTITY_NODE, "host-id", 16);
 	add_identity(profile, SONDE_IDENTITY_RANK, "mpi-rank", 10);
 	add_identity(profile, SONDE_IDENTITY_THREAD, "thread-id", 10);
+	add_identity(profile, SONDE_IDENTITY_THREAD, "canonical-thread-id", 10);
 }
 
 static enum sonde_status decode_as(struct hpcrun_decoder *decoder, const struct layout *layout,

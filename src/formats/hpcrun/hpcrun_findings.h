@@ -16,8 +16,6 @@
 	X(REFUSED, "hpcrun-refused", ERROR, "a profile cannot be read", "see what was found")      \
 	X(NO_PROFILE, "hpcrun-no-profile", WARNING, "a trace has no profile beside it",            \
 	  "its samples cannot be understood; put the .hpcrun file back")                           \
-	X(SAME_IDENTITY, "hpcrun-same-identity", WARNING,                                          \
-	  "two profiles say that they are the same thread", "both are kept")                       \
 	/* a profile */                                                                            \
 	X(CUT, "hpcrun-cut", ERROR, "a profile ends too early", HPCRUN_ADVICE_RECOVER)             \
 	X(FOOTER, "hpcrun-footer", ERROR, "a profile's footer is missing or makes no sense",       \

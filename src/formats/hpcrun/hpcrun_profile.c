@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "formats/hpcrun/hpcrun_decode.h"
+#include "formats/hpcrun/hpcrun_write.h"
 
 /* Ids may be spread over so many slots a node before they are hashed. */
 #define DENSE_SLOTS_PER_NODE 8
@@ -47,6 +48,15 @@ const char *hpcrun_placeholder_name(uint64_t ip)
 			return placeholders[i].name;
 	}
 	return NULL;
+}
+
+uint64_t hpcrun_placeholder_ip(const char *name)
+{
+	for (size_t i = 0; i < sizeof(placeholders) / sizeof(placeholders[0]); i++) {
+		if (!strcmp(placeholders[i].name, name))
+			return placeholders[i].ip;
+	}
+	return 0;
 }
 
 struct hpcrun_ids *hpcrun_ids_of(struct hpcrun_profile *profile)
@@ -202,6 +212,33 @@ enum sonde_status hpcrun_profile_decode(struct hpcrun_profile *profile, const vo
 	return decode(&decoder, epoch, epochs);
 }
 
+/* A file that does not say who it is of: its name may. */
+static void identify_by_name(struct hpcrun_profile *profile, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	struct hpcrun_name name;
+	size_t program;
+
+	if (!hpcrun_name_parse(slash ? slash + 1 : path, &name, &program))
+		return;
+	profile->identities[0] = (struct sonde_identity){
+		.kind = SONDE_IDENTITY_NODE,
+		.is_physical = true,
+		.physical = name.host,
+	};
+	profile->identities[1] = (struct sonde_identity){
+		.kind = SONDE_IDENTITY_RANK,
+		.physical = name.rank,
+		.logical = name.rank,
+	};
+	profile->identities[2] = (struct sonde_identity){
+		.kind = SONDE_IDENTITY_THREAD,
+		.physical = (uint64_t)name.thread,
+		.logical = (uint64_t)name.thread,
+	};
+	profile->identity_count = 3;
+}
+
 /* Everything is copied while it is decoded, so that the file is mapped for that long only. */
 static enum sonde_status read_file(struct hpcrun_profile *profile, const char *path, bool head_only,
 				   uint32_t epoch, uint32_t *epochs,
@@ -226,6 +263,8 @@ static enum sonde_status read_file(struct hpcrun_profile *profile, const char *p
 	sonde_mapped_file_release(&file);
 	if (status)
 		sonde_error_set_file(err, path);
+	else if (!profile->identity_count)
+		identify_by_name(profile, path);
 	return status;
 }
 

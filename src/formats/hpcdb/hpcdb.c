@@ -27,10 +27,12 @@ const struct sonde_format sonde_format_hpcdb = {
 		.shape = "folder",
 		.lanes_read = LANES,
 		.lanes_written = HPCDB_LANES_WRITTEN,
+		.can_check = true,
 		.findings = hpcdb_finding_list,
 		.styles = hpcdb_styles,
 	},
 	.probe = hpcdb_probe,
 	.open = hpcdb_open,
 	.create = hpcdb_create,
+	.check = hpcdb_check,
 };

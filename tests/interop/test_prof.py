@@ -92,19 +92,16 @@ class Real(ProfCase):
                 self.assertEqual(compare(path, wanted, lex_aware_tolerance=True)[:10], [])
 
     def test_without_structures(self):
-        for name in ("small", "loops-cuda-nvidia-t"):
+        """The symbols of what lies in the folder itself are used nevertheless."""
+        for name in NAMES:
             with self.subTest(name):
                 path, wanted = self.real(name, ".nostruct",
                                          ("--ignore-structs", "--ignore-binaries"))
                 verify(path)
                 self.assertEqual(compare(path, wanted)[:10], [])
-        path, _ = self.real("loops-cputime-t", ".nostruct",
-                            ("--ignore-structs", "--ignore-binaries"))
-        self.same_as_merge(path, [os.path.join(CORPUS, "hpcrun", "loops-cputime-t.m")],
-                           structs=False)
 
     def test_symbols_only(self):
-        """The folder has one binary, with symbols; -R keeps those of the host away."""
+        """The same where binaries may be used, and -R keeps those of the host away."""
         path, wanted = self.real("loops-cputime-t", ".nostruct",
                                  ("--ignore-structs", "-R", "/usr/=/nowhere/",
                                   "-R", "/builds/=/nowhere/"))
@@ -431,9 +428,10 @@ class Statistics(ProfCase):
 
     def test_each(self):
         folder = self.measure(threads=6, tree=150, leaves=30, metrics=2, ranks=2, structs=True)
-        for option, wanted in (("none", ()), ("sum", ("sum",)),
-                               ("normal", ("sum", "count", "squares")),
-                               ("extrema", ("min", "max"))):
+        for option, wanted in (("none", ()), ("sum", ("sum",)), ("mean", ("sum", "count")),
+                               ("deviation", ("sum", "count", "squares")), ("count", ("count",)),
+                               ("extrema", ("min", "max")), ("sum,extrema", ("sum", "max")),
+                               ("all", STATISTICS)):
             with self.subTest(option):
                 database = verify(self.prof(folder, options=("--stats", option, *ALONE)))
                 found = {(formula, combine) for metric in database.metrics

@@ -90,9 +90,12 @@ class Edges(SondeCase):
         self.assertEqual(len(self.merged(*threads).profiles), 3)
 
     def test_no_identities(self):
-        thread = small(0, [Node(16, 14, 1, 0x100)], {16: [(0, 1.0)]})
+        """Who it was is then taken from the pairs of the header."""
+        thread = small(3, [Node(16, 14, 1, 0x100)], {16: [(0, 1.0)]})
         thread.epoch.identities = ()
-        self.merged(thread)
+        database = self.merged(thread, compared=False)
+        self.assertIn(("THREAD", 3), [(database.kinds[one.kind], one.logical)
+                                      for one in database.profiles[1].identities])
 
     def test_unknown_kind(self):
         thread = small(0, [Node(16, 14, 1, 0x100)], {16: [(0, 1.0)]})

@@ -14,6 +14,7 @@ from hpcdb_reader import (CALL, CUSTOM, ENTRY, EXECUTION, FUNCTION, INSTRUCTION,
                           Scope)
 from hpcdb_writer import write_database
 from hpcrun_reader import read_folder
+from hpcrun_writer import KINDS
 from hpcstruct_reader import read_structures
 
 SCOPES = [Scope("point", POINT, NO_BIT), Scope("function", TRANSITIVE, 0),
@@ -77,8 +78,6 @@ def expand(tree, node, parent, paths, structures):
     module = paths[node.module]
     if not node.unwound:
         path = tree.add(path, ("unknown", CALL))
-        inner = tree.add(path, ("instruction", CALL, module, node.ip))
-        return path, inner
     outer = None
     for key in structures[module].find(node.ip) if module in structures else ():
         path = tree.add(path, key)
@@ -92,7 +91,8 @@ class Merge:
         self.tree, self.database = Tree(), Database()
         self.statistics = statistics
         self.threads = []  # (identities, {path: {metric name: value}}, trace)
-        self.metrics, self.kinds = {}, {}
+        # those that are known have their names always
+        self.metrics, self.kinds = {}, dict(enumerate(KINDS))
         self.unknown_samples = 0
         self.modules, self.files, self.functions = {}, {}, {}
 

@@ -272,7 +272,7 @@ def read_02l(data, order, as_coded):
         for number in range(cursor.count("I", 20)):
             if as_coded:
                 path = cursor.text()
-                address, offset = cursor.get("QQ")
+                offset, address = cursor.get("QQ")
                 epoch.modules.append(Module(number + 1, path, 0, address, offset))
             else:
                 address, offset = cursor.get("QQ")

@@ -143,9 +143,12 @@ def bytes_02l(pairs, epochs, as_coded=False):
                         for metric in epoch.metrics)
         out += struct.pack("<I", len(epoch.modules))
         for module in epoch.modules:
-            place = struct.pack("<QQ", module.address, module.offset)
-            out += text(module.path, "<") + place if as_coded else \
-                place + text(module.path, "<") + struct.pack("<I", module.flags)
+            if as_coded:
+                # in the file, and where it was mapped
+                out += text(module.path, "<") + struct.pack("<QQ", module.offset, module.address)
+            else:
+                out += struct.pack("<QQ", module.address, module.offset)
+                out += text(module.path, "<") + struct.pack("<I", module.flags)
         out += struct.pack("<Q" if as_coded else "<I", len(epoch.nodes))
         out += b"".join(old_node(epoch, node, "<", False, as_coded or epoch.flags & 1)
                         for node in epoch.nodes)
@@ -195,7 +198,8 @@ class Thread:
 class World:
     """A random program: one tree of calls in which all threads take samples."""
 
-    def __init__(self, tree=200, modules=4, metrics=1, seed=1, ranks=1, odd=False):
+    def __init__(self, tree=200, modules=4, metrics=1, seed=1, ranks=1, odd=False,
+                 odd_metrics=None):
         self.random = random.Random(seed)
         self.seed, self.ranks, self.odd = seed, ranks, odd
         pick = self.random
@@ -208,7 +212,7 @@ class World:
                                is_real=number == 0, period=1 if number == 0
                                else pick.choice((1, 1, 1000)))
                         for number in range(metrics)]
-        if odd:
+        if odd if odd_metrics is None else odd_metrics:
             self.add_odd_metrics()
 
     def add_odd_metrics(self):
@@ -360,10 +364,9 @@ def add_odd_nodes(world, epoch, pick):
 
 
 def write_folder(folder, threads=4, tree=200, leaves=40, metrics=1, trace=0, ranks=1, seed=1,
-                 odd=False,
-                 structs=False):
+                 odd=False, structs=False, odd_metrics=None):
     """A whole folder; the threads that were written."""
-    world = World(tree, 4, metrics, seed, ranks, odd)
+    world = World(tree, 4, metrics, seed, ranks, odd, odd_metrics)
     out = [world.thread(number % ranks, number // ranks, leaves, trace)
            for number in range(threads)]
     if odd:

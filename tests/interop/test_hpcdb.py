@@ -155,8 +155,8 @@ def change_combine(database):
 
 
 def drop_scope(database):
-    database.metrics[-1] = database.metrics[-1]._replace(instances=database.metrics[-1].instances[:-
-                                                                                                  1])
+    metric = database.metrics[-1]
+    database.metrics[-1] = metric._replace(instances=metric.instances[:-1])
     known = {number for metric in database.metrics for _, number in metric.instances}
     for profile in database.profiles[1:]:
         profile.values = {context: {number: value for number, value in row.items()

@@ -40,6 +40,10 @@ has_cxx_library() {
 	echo 'int main(void) { return 0; }' | gcc -x c -o /dev/null - -lstdc++
 }
 
+has_mpi() {
+	has_library mpi-c || has_library ompi-c || has_library mpich
+}
+
 clang_runtime_is_there() {
 	resources=$(clang -print-resource-dir) || return 1
 	[ -n "$(find "$resources" -name 'libclang_rt.fuzzer*' -print -quit)" ]
@@ -96,6 +100,8 @@ list_missing() {
 	need test dpkg-dev 'unpacks the sources of programs to record' has dpkg-source
 	need test nodejs 'runs the existing reader of wtf-trace files and the SDK of OpenTelemetry' has node
 	need test npm 'installs these two' has npm
+	need test libopenmpi-dev 'merging on many nodes is tested with it' has_mpi
+	need test openmpi-bin 'starts the processes of that' has mpirun
 	need test tcl 'puts sqlite together from its sources' has tclsh
 	need lint clang-format-14 'checks the formatting' clang_tool_is_settled clang-format
 	need lint clang-tidy-14 'static analysis' clang_tool_is_settled clang-tidy

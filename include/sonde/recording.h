@@ -46,7 +46,7 @@ uint32_t sonde_recording_blob_count(const struct sonde_recording *recording);
 enum sonde_status sonde_recording_blob(struct sonde_recording *recording, uint32_t number,
 				       struct sonde_blob *blob, struct sonde_error *err);
 
-/* First and last time over all tracks; false (and zeros) where there is no event. */
+/* First and last time over all tracks; false (and zeros) where there is no event or sample. */
 bool sonde_recording_time_range(const struct sonde_recording *recording, uint64_t *first_ns,
 				uint64_t *last_ns);
 

@@ -26,7 +26,7 @@ struct sonde_prof_options {
 	unsigned int statistics; /* bits of HPCDB_STATISTIC_* */
 	bool no_thread_values, no_traces, copy_sources;
 	bool ignore_structs;	    /* .hpcstruct files beside the measurements are not used */
-	bool ignore_binaries;	    /* nor is what the binaries say */
+	bool ignore_binaries;	    /* nor is what binaries say, but for those beside them */
 	uint64_t dwarf_limit;	    /* DWARF of larger files is not read; 0: no limit */
 	const char *const *structs; /* more .hpcstruct files, or folders of them */
 	size_t struct_count;
@@ -46,8 +46,9 @@ struct sonde_prof_refusal {
 
 /* How a module got its names. */
 struct sonde_prof_module {
-	const char *path;
+	const char *path;    /* the report's */
 	unsigned int origin; /* enum sonde_structure_origin */
+	bool recorded;	     /* no address was looked up: a recording has its names */
 	uint64_t contexts;   /* that lie in it */
 };
 
@@ -61,7 +62,8 @@ struct sonde_prof_report {
 	uint64_t contexts_unwound; /* not: GPU samples whose callers are unknown */
 	uint64_t entries_demoted;  /* contexts below the root that are no entry points */
 	uint64_t sources_copied, sources_missing;
-	SONDE_VEC(struct sonde_prof_module) modules;
+	SONDE_VEC(struct sonde_prof_module) modules; /* by path */
+	SONDE_VEC(char *) notes;		     /* what disagrees between profiles */
 };
 
 void sonde_prof_report_release(struct sonde_prof_report *report);

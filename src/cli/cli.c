@@ -68,6 +68,8 @@ bool cli_flush(struct cli *cli)
 {
 	bool no_memory = cli->out.failed;
 
+	if (cli_is_silent(cli))
+		sonde_buffer_clear(&cli->out);
 	if (!cli->out_failed && !write_all(cli->out_file, cli->out.data, cli->out.size)) {
 		int error = errno;
 

@@ -11,6 +11,7 @@
 #include <sonde/status.h>
 
 #include "base/buffer.h"
+#include "base/team.h"
 
 enum cli_exit {
 	CLI_OK = 0,
@@ -40,6 +41,7 @@ struct cli {
 	struct sonde_buffer out;   /* on its way to `out_file` */
 	unsigned int closed_files; /* bits: standard files that were closed at the start */
 	int out_file;		   /* standard output; of a bare `sonde`, standard error */
+	struct sonde_team *team;   /* that does this together; NULL: this process alone */
 	bool out_failed;	   /* said already, or needs no saying */
 	bool out_is_terminal;
 	bool out_colour;
@@ -49,6 +51,12 @@ struct cli {
 /* For output to that file descriptor. */
 void cli_init(struct cli *cli, int out_file);
 void cli_release(struct cli *cli);
+
+/* Only one process of a team speaks. */
+static inline bool cli_is_silent(const struct cli *cli)
+{
+	return sonde_team_rank(cli->team) > 0;
+}
 
 /* Decides about colours, from --color, NO_COLOR, TERM and what the outputs are. */
 void cli_set_color(struct cli *cli, enum cli_color color);

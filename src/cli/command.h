@@ -125,7 +125,15 @@ struct cli_command {
 	int (*run)(struct cli *cli, const void *options);
 };
 
-/* All of them, those of two words too; NULL past the last. */
+/* The program itself: `sonde` (commands.c), or another one with a table of its own (src/mpi). */
+struct cli_program {
+	const char *name;
+	const char *summary;
+	const struct cli_example *examples;
+};
+extern const struct cli_program cli_program;
+
+/* All commands of the program, those of two words too; NULL past the last. */
 const struct cli_command *cli_command_at(size_t index);
 
 /* Only the subcommands of a command; for NULL those of one word. NULL past the last. */

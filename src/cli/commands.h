@@ -15,6 +15,7 @@ extern const struct cli_command cmd_recover;
 extern const struct cli_command cmd_convert;
 extern const struct cli_command cmd_cut;
 extern const struct cli_command cmd_merge;
+extern const struct cli_command cmd_prof;
 extern const struct cli_command cmd_store;
 extern const struct cli_command cmd_store_init;
 extern const struct cli_command cmd_store_ingest;

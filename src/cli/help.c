@@ -18,16 +18,6 @@ const struct cli_option cli_top_options[] = {
 	{ 0 },
 };
 
-const struct cli_example cli_top_examples[] = {
-	{ "cc $(sonde cflags) app.c -o app", "build a program for recording" },
-	{ "sonde record ./app", "run it and record its calls" },
-	{ "sonde info trace", "what is this recording?" },
-	{ "sonde dump trace --limit 20", "its first twenty events" },
-	{ "sonde check trace", "is anything wrong with it?" },
-	{ "sonde recover crashed -o repaired", "save what a crashed program recorded" },
-	{ 0 },
-};
-
 const struct cli_option *cli_next_option(const struct cli_command *command,
 					 struct cli_option_walk *walk)
 {
@@ -150,8 +140,8 @@ void cli_put_command_help(struct cli *cli, const struct cli_command *command)
 	const struct cli_option_group *group;
 	const struct cli_topic *topic;
 
-	sonde_buffer_put_format(&cli->out, "sonde %s - %s\n\nUsage: %s\n\n", command->name,
-				command->summary, command->usage);
+	sonde_buffer_put_format(&cli->out, "%s %s - %s\n\nUsage: %s\n\n", cli_program.name,
+				command->name, command->summary, command->usage);
 	cli_put_wrapped(&cli->out, command->description, 0, text_width(cli), 0);
 	if (cli_command_below(command, 0))
 		put_subcommands(cli, command);
@@ -168,31 +158,37 @@ void cli_put_command_help(struct cli *cli, const struct cli_command *command)
 	}
 	put_examples(cli, command->examples);
 	if (cli_command_below(command, 0))
-		sonde_buffer_put_format(&cli->out,
-					"\n'sonde help %s COMMAND' tells more about one.\n",
-					command->name);
+		sonde_buffer_put_format(&cli->out, "\n'%s help %s COMMAND' tells more about one.\n",
+					cli_program.name, command->name);
 }
 
 static void put_section(struct cli *cli, enum cli_section section)
 {
 	const struct cli_command *command;
+	bool any = false;
 	size_t i;
 
-	put_heading(cli, cli_section_title(section));
-	for (i = 0; (command = cli_command_below(NULL, i)); i++)
-		if (command->section == section)
-			put_summary(cli, command);
+	for (i = 0; (command = cli_command_below(NULL, i)); i++) {
+		if (command->section != section)
+			continue;
+		if (!any)
+			put_heading(cli, cli_section_title(section));
+		any = true;
+		put_summary(cli, command);
+	}
 }
 
 void cli_put_overview(struct cli *cli)
 {
 	int section;
 
-	sonde_buffer_put_format(&cli->out, "sonde %s - %s\n\nUsage: sonde COMMAND [OPTIONS] ...\n",
-				sonde_version(), CLI_SUMMARY);
+	sonde_buffer_put_format(&cli->out, "%s %s - %s\n\nUsage: %s COMMAND [OPTIONS] ...\n",
+				cli_program.name, sonde_version(), cli_program.summary,
+				cli_program.name);
 	for (section = 0; section < CLI_SECTION_COUNT; section++)
 		put_section(cli, (enum cli_section)section);
 	put_options(cli, "Options", cli_top_options);
-	put_examples(cli, cli_top_examples);
-	sonde_buffer_put_text(&cli->out, "\n'sonde help COMMAND' tells more about a command.\n");
+	put_examples(cli, cli_program.examples);
+	sonde_buffer_put_format(&cli->out, "\n'%s help COMMAND' tells more about a command.\n",
+				cli_program.name);
 }

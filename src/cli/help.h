@@ -5,12 +5,8 @@
 
 #include "cli/command.h"
 
-/* What `sonde` is, in a line. */
-#define CLI_SUMMARY "record programs; look at, check, repair and convert recordings"
-
-/* Options that stand in place of a command, and examples of the whole; tables as in a command. */
+/* Options that stand in place of a command; a table as in a command. */
 extern const struct cli_option cli_top_options[];
-extern const struct cli_example cli_top_examples[];
 
 /* All commands in a screen, and one command in full. */
 void cli_put_overview(struct cli *cli);

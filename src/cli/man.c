@@ -329,7 +329,7 @@ static void put_command_list(struct sonde_buffer *out)
 
 static void put_main_page(struct sonde_buffer *out)
 {
-	put_page_head(out, "sonde", CLI_SUMMARY);
+	put_page_head(out, "sonde", cli_program.summary);
 	put_synopsis(out, "sonde COMMAND [OPTIONS] ...");
 	put_section_title(out, "description");
 	put_text(out, "A recording is what a tracer wrote while a program ran: calls, returns and "
@@ -359,7 +359,7 @@ static void put_main_page(struct sonde_buffer *out)
 			      ".Xr sonde\\-record 1 ,\nwhere it is not found by itself.\n"
 			      ".El\n");
 	put_exit_status(out, NULL);
-	put_examples(out, cli_top_examples);
+	put_examples(out, cli_program.examples);
 	put_see_also(out, NULL);
 }
 

@@ -20,6 +20,8 @@ static void put_line(struct cli *cli, enum cli_style style, const char *prefix, 
 	ssize_t ignored;
 
 	cli_flush(cli);
+	if (cli_is_silent(cli))
+		return;
 	if (!cli->error_colour)
 		style = CLI_STYLE_NONE;
 	cli_put_style(&line, style);
@@ -95,9 +97,10 @@ int cli_usage(struct cli *cli, const char *format, ...)
 {
 	PUT_MESSAGE(cli, CLI_STYLE_RED, "sonde: ", format);
 	if (cli->command)
-		cli_hint(cli, "'sonde %s --help' shows how it is used", cli->command->name);
+		cli_hint(cli, "'%s %s --help' shows how it is used", cli_program.name,
+			 cli->command->name);
 	else
-		cli_hint(cli, "'sonde help' lists the commands");
+		cli_hint(cli, "'%s help' lists the commands", cli_program.name);
 	return CLI_USAGE;
 }
 

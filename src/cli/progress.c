@@ -112,7 +112,7 @@ void cli_progress_begin(struct cli *cli, struct cli_progress *progress, const ch
 		.progress = { .report = report, .user = progress },
 		.what = what,
 		.unit = unit,
-		.visible = !cli->common.quiet && isatty(STDERR_FILENO),
+		.visible = !cli->common.quiet && !cli_is_silent(cli) && isatty(STDERR_FILENO),
 		.start_ns = sonde_now_ns(CLOCK_MONOTONIC),
 	};
 	handle_signals(on_signal);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/profile_scan.h"
 #include "model/recording.h"
 
 enum sonde_status sonde_recording_contexts(struct sonde_recording *recording,
@@ -49,6 +50,19 @@ static enum sonde_status check_context(struct sonde_recording *recording, uint32
 			  context, count);
 }
 
+static enum sonde_status check_metric(const struct sonde_recording *recording, uint32_t metric,
+				      struct sonde_error *err)
+{
+	uint32_t count = sonde_definitions_metric_count(recording->definitions);
+
+	if (metric < count)
+		return SONDE_OK;
+	return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
+			  "there is no metric %" PRIu32 ": the recording has %" PRIu32
+			  ", numbered from 0",
+			  metric, count);
+}
+
 static enum sonde_status no_values_next(struct sonde_value_cursor *cursor,
 					const struct sonde_value **values, size_t *count,
 					struct sonde_error *err)
@@ -81,7 +95,13 @@ enum sonde_status sonde_value_cursor_open(struct sonde_recording *recording, uin
 	*cursor = &no_values;
 	if (status || !recording->ops || !recording->ops->values_open)
 		return status;
-	return recording->ops->values_open(recording, track, cursor, err);
+	status = recording->ops->values_open(recording, track, cursor, err);
+	/* a format without statistics may say so */
+	if (status == SONDE_END) {
+		*cursor = &no_values;
+		return SONDE_OK;
+	}
+	return status;
 }
 
 enum sonde_status sonde_value_cursor_open_context(struct sonde_recording *recording,
@@ -92,8 +112,10 @@ enum sonde_status sonde_value_cursor_open_context(struct sonde_recording *record
 	enum sonde_status status = check_context(recording, context, err);
 
 	*cursor = &no_values;
-	if (status || !recording->ops || !recording->ops->context_values_open)
+	if (status || !recording->ops || !recording->ops->values_open)
 		return status;
+	if (!recording->ops->context_values_open)
+		return sonde_scan_context(recording, context, cursor, err);
 	return recording->ops->context_values_open(recording, context, cursor, err);
 }
 
@@ -119,10 +141,14 @@ enum sonde_status sonde_recording_value(struct sonde_recording *recording, uint3
 	*value = 0;
 	if (!status)
 		status = check_context(recording, context, err);
+	if (!status)
+		status = check_metric(recording, metric, err);
 	if (status)
 		return status;
-	if (!recording->ops || !recording->ops->value)
+	if (!recording->ops || !recording->ops->values_open)
 		return SONDE_END;
+	if (!recording->ops->value)
+		return sonde_scan_value(recording, track, context, metric, value, err);
 	return recording->ops->value(recording, track, context, metric, value, err);
 }
 

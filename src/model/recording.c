@@ -129,7 +129,7 @@ bool sonde_recording_time_range(const struct sonde_recording *recording, uint64_
 		const struct sonde_track *track =
 			sonde_definitions_track(recording->definitions, i);
 
-		if (!track->event_count)
+		if (!track->event_count && !track->sample_count)
 			continue;
 		if (!found || track->time_first_ns < *first_ns)
 			*first_ns = track->time_first_ns;
@@ -138,6 +138,51 @@ bool sonde_recording_time_range(const struct sonde_recording *recording, uint64_
 		found = true;
 	}
 	return found;
+}
+
+static enum sonde_status empty_next(struct sonde_cursor *cursor, struct sonde_batch *batch,
+				    struct sonde_error *err)
+{
+	(void)cursor;
+	(void)batch;
+	(void)err;
+	return SONDE_END;
+}
+
+static void empty_seek(struct sonde_cursor *cursor, uint64_t place)
+{
+	(void)cursor;
+	(void)place;
+}
+
+static uint64_t empty_position(const struct sonde_cursor *cursor)
+{
+	(void)cursor;
+	return 0;
+}
+
+static void empty_free(struct sonde_cursor *cursor)
+{
+	free(cursor);
+}
+
+/* The cursor of a recording that has other lanes in place of events. */
+static enum sonde_status open_empty(struct sonde_cursor **cursor, struct sonde_recording *recording,
+				    uint32_t track, struct sonde_error *err)
+{
+	static const struct sonde_cursor_ops ops = {
+		.next = empty_next,
+		.seek_index = empty_seek,
+		.seek_time = empty_seek,
+		.position = empty_position,
+		.free = empty_free,
+	};
+
+	*cursor = malloc(sizeof(**cursor));
+	if (!*cursor)
+		return sonde_fail_nomem(err);
+	**cursor = (struct sonde_cursor){ .ops = &ops, .recording = recording, .track = track };
+	return SONDE_OK;
 }
 
 enum sonde_status sonde_cursor_open(struct sonde_recording *recording, uint32_t track,
@@ -152,6 +197,8 @@ enum sonde_status sonde_cursor_open(struct sonde_recording *recording, uint32_t 
 				  "there is no track %" PRIu32 ": the recording has %" PRIu32
 				  ", numbered from 0",
 				  track, tracks);
+	if (!recording->ops->cursor_open)
+		return open_empty(cursor, recording, track, err);
 	status = recording->ops->cursor_open(recording, track, cursor, err);
 	if (status)
 		return status;

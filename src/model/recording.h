@@ -7,7 +7,8 @@
 
 /* What a reader provides. Optional hooks may be NULL. */
 struct sonde_recording_ops {
-	/* A cursor over one track that exists; `base` fields are filled in by the caller. */
+	/* A cursor over one track that exists; `base` fields are filled in by the caller. NULL: the
+	 * format has no events. */
 	enum sonde_status (*cursor_open)(struct sonde_recording *recording, uint32_t track,
 					 struct sonde_cursor **cursor, struct sonde_error *err);
 	/* Resource `number`, which exists; NULL: there are none. */

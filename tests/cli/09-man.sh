@@ -31,7 +31,8 @@ while read -r name; do
 	grep -q "'sonde-$id.1'" "$pages/meson.build"
 	ok $? "sonde-$id.1 is installed"
 done <"$work/commands"
-is "$(find "$pages" -name '*.1' | wc -l | tr -d ' ')" "$(($(wc -l <"$work/commands") + 1))" \
+# sonde-mpi.1 is written by hand: it leads to the pages of the commands.
+is "$(find "$pages" -name '*.1' ! -name sonde-mpi.1 | wc -l | tr -d ' ')" "$(($(wc -l <"$work/commands") + 1))" \
 	"no page is left of a command that is gone"
 
 if have mandoc; then

@@ -34,7 +34,7 @@ static uint64_t first_time(const struct sonde_definitions *definitions)
 	for (uint32_t i = 0; i < count; i++) {
 		const struct sonde_track *track = sonde_definitions_track(definitions, i);
 
-		if (track->event_count && track->time_first_ns < first)
+		if ((track->event_count || track->sample_count) && track->time_first_ns < first)
 			first = track->time_first_ns;
 	}
 	return first == UINT64_MAX ? 0 : first;

@@ -79,6 +79,8 @@ enum {
 
 /* "<gpu kernel>", "<omp idle>": what other placeholders are called; NULL for one not known here. */
 const char *hpcrun_placeholder_name(uint64_t ip);
+/* The first placeholder of that name, 0 where there is none. */
+uint64_t hpcrun_placeholder_ip(const char *name);
 
 /* Parents come before children; `parent` is an index in this array, UINT32_MAX for a root. */
 struct hpcrun_node {
@@ -171,6 +173,9 @@ struct hpctrace_record {
 };
 
 enum sonde_status hpctrace_open(struct hpctrace *trace, const char *path, struct sonde_error *err);
+/* The same of a file that is mapped, or of bytes in memory; taken over where it succeeds. */
+enum sonde_status hpctrace_of(struct hpctrace *trace, const struct sonde_mapped_file *file,
+			      struct sonde_error *err);
 void hpctrace_release(struct hpctrace *trace);
 
 /* Copies up to `room` records from number `first` on; gives how many. */

@@ -1,0 +1,91 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Measures `sonde prof` with the build in BUILD_DIR and prints a table: measurements of two sizes are merged
+# with one thread and with two. Processor time, memory and the time that went by are the least of some runs.
+# The existing program is not run here: its column has what it took on a similar machine (user time of one
+# thread, most memory), so ratios are rough. Then the resulting database is opened and its hottest path printed.
+# The measurements are made once, in BUILD_DIR/bench.
+# usage: bench/prof.sh BUILD_DIR
+set -eu
+
+build=${1:?usage: bench/prof.sh BUILD_DIR}
+data=$build/bench/data
+sonde=$build/sonde
+runs=3
+
+ninja -C "$build" sonde bench/sonde-generate-hpcrun bench/sonde-bench-hottest \
+	bench/sonde-cpu >&2
+mkdir -p "$data"
+scratch=$(mktemp -d "$data/prof.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM
+
+# measurements THREADS TREE LEAVES METRICS TRACE: a folder; prints where it is.
+measurements() {
+	folder=$data/hpcrun-$(echo "$*" | tr ' ' -)
+	if [ ! -d "$folder" ]; then
+		rm -rf "$folder.part"
+		"$build/bench/sonde-generate-hpcrun" "$folder.part" "$@"
+		mv "$folder.part" "$folder"
+	fi
+	echo "$folder"
+}
+
+divide() {
+	awk -v a="$1" -v b="$2" -v digits="${3:-1}" \
+		'BEGIN { if (b > 0) printf "%.*f", digits, a / b; else printf "-" }'
+}
+
+# row WHAT OURS UNIT EXISTING RATIO GOAL
+row() {
+	printf '%-42s %9s %-10s %9s  %6s  %s\n' "$@"
+}
+
+# repeat COMMAND...: $cpu and $wall in seconds, $memory in MB, each the least of some runs.
+repeat() {
+	left=$runs
+	: >"$scratch/figures"
+	while [ "$left" -gt 0 ]; do
+		rm -rf "$scratch/out.d"
+		"$build/bench/sonde-cpu" --all "$scratch/one" "$@" >"$scratch/text" 2>&1 || {
+			cat "$scratch/text" >&2
+			exit 3
+		}
+		cat "$scratch/one" >>"$scratch/figures"
+		left=$((left - 1))
+	done
+	cpu=$(least 1)
+	wall=$(least 2)
+	memory=$(least 3 | awk '{ printf "%.0f", $1 / 1024 }')
+}
+
+least() {
+	awk -v column="$1" 'NR == 1 || $column < value { value = $column } END { print value }' \
+		"$scratch/figures"
+}
+
+# show WHAT FOLDER CPU_EXISTING MEMORY_EXISTING CPU_GOAL MEMORY_GOAL FASTER_GOAL
+show() {
+	echo "$1"
+	repeat "$sonde" prof -q -j1 "$2" -o "$scratch/out.d"
+	alone=$wall
+	row '  processor time, -j1' "$(divide "$cpu" 1 2)" s "$3" "$(divide "$3" "$cpu")" "$5"
+	row '  memory, -j1' "$memory" MB "$4" "$(divide "$4" "$memory")" "$6"
+	repeat "$sonde" prof -q -j2 "$2" -o "$scratch/out.d"
+	row '  processor time, -j2' "$(divide "$cpu" 1 2)" s "$3" "$(divide "$3" "$cpu")" "$5"
+	row '  memory, -j2' "$memory" MB "$4" "$(divide "$4" "$memory")" "$6"
+	row '  time that went by, -j1' "$(divide "$alone" 1 2)" s '' '' ''
+	row '  time that went by, -j2' "$(divide "$wall" 1 2)" s '' '' ''
+	row '  times faster with -j2' "$(divide "$alone" "$wall" 2)" '' '' '' "$7"
+	row '  size of the database' "$(du -sm "$scratch/out.d" | cut -f1)" MB '' '' ''
+	mv "$scratch/out.d" "$scratch/database.d"
+	repeat "$build/bench/sonde-bench-hottest" "$scratch/database.d"
+	row '  open it, print the hottest path' "$(divide "$wall" 0.001)" ms '' '' 'at most 50'
+	rm -rf "$scratch/database.d"
+}
+
+small=$(measurements 64 20000 3000 2 2000)
+large=$(measurements 256 50000 5000 3 5000)
+row 'merging measurements' sonde '' existing ratio goal
+show '64 threads, 20,000 contexts, 2 metrics' "$small" 6.8 150 'at most 1.5' 'at most 80' ''
+show '256 threads, 50,000 contexts, 3 metrics' "$large" 46 796 'at most 8' 'at most 250' 'at least 1.7'

@@ -40,8 +40,8 @@ static enum sonde_status gather_union(struct run *run, struct sonde_error *err)
 				  err);
 	if (status == SONDE_OK)
 		status = sonde_team_gather(team, mine.data, mine.size, &all, sizes, err);
-	for (rank = 1, start = 0; status == SONDE_OK && !sonde_team_rank(team) && rank < size;
-	     rank++) {
+	for (rank = 1, start = 0;
+	     sizes && status == SONDE_OK && !sonde_team_rank(team) && rank < size; rank++) {
 		struct sonde_bytes bytes = sonde_bytes_of(all.data + start, sizes[rank]);
 		struct prof_union other = { 0 };
 
@@ -223,7 +223,7 @@ static enum sonde_status add_up(struct run *run, struct sonde_error *err)
 
 	if (status == SONDE_OK)
 		status = sonde_team_exchange(team, &mine, 1, all, err);
-	for (rank = 0; status == SONDE_OK && rank < sonde_team_size(team); rank++)
+	for (rank = 0; all && status == SONDE_OK && rank < sonde_team_size(team); rank++)
 		sum += all[rank];
 	run->report->samples_unknown = sum;
 	free(all);

@@ -86,7 +86,7 @@ static bool list_placeholders(struct making *making)
 			*place = node->ip;
 	}
 	sonde_key_map_release(&known);
-	if (ips.count)
+	if (ips.items)
 		qsort(ips.items, ips.count, sizeof(*ips.items), compare_ips);
 	elements->placeholders = ips.items;
 	elements->placeholder_count = ips.count;

@@ -238,9 +238,9 @@ static uint32_t one_node(struct epoch_reader *reader, struct hpcrun_node *node)
 		if (i < LOGICAL_WORDS)
 			node->logical_ip[i] = word;
 	}
+	name_roots(node, parent);
 	if (!reader->layout->has_described)
 		locate(reader, node);
-	name_roots(node, parent);
 	return parent >> 31 ? -parent : parent;
 }
 

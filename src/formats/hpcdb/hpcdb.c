@@ -10,10 +10,13 @@
  *   formula, yaml, taxonomy    formulas over metrics, metrics/default.yaml, and what follows from both
  *   read, define, values, context_values, samples
  *                              a database as a recording
+ *   write and what it is made of, sink
+ *                              a database that is written, and as the target of a pipeline
  *   findings, check, recover   what can be wrong, and what is left
  */
 #include "formats/hpcdb/hpcdb_findings.h"
 #include "formats/hpcdb/hpcdb_read.h"
+#include "formats/hpcdb/hpcdb_sink.h"
 
 #define LANES (SONDE_LANE_CONTEXTS | SONDE_LANE_VALUES | SONDE_LANE_SAMPLES | SONDE_LANE_BLOBS)
 
@@ -23,10 +26,15 @@ const struct sonde_format sonde_format_hpcdb = {
 		.title = "HPCToolkit database v4",
 		.shape = "folder",
 		.lanes_read = LANES,
+		.lanes_written = HPCDB_LANES_WRITTEN,
 		.can_check = true,
+		.can_recover = true,
 		.findings = hpcdb_finding_list,
+		.styles = hpcdb_styles,
 	},
 	.probe = hpcdb_probe,
 	.open = hpcdb_open,
+	.create = hpcdb_create,
 	.check = hpcdb_check,
+	.recover = hpcdb_recover,
 };

@@ -5,31 +5,47 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+#define CONTEXTS 100
+#define VALUES 50
+
+/* Whether a small plane is in order, as lookups need it. */
+static bool is_ordered(const struct hpcdb_plane *plane)
+{
+	uint64_t first, end, reached = 0;
+
+	for (uint32_t i = 0; i < plane->context_count; i++) {
+		hpcdb_plane_range(plane, i, &first, &end);
+		REQUIRE(first <= end && end <= plane->value_count);
+		if (i >= CONTEXTS || end - first > VALUES || first != reached ||
+		    (i && hpcdb_plane_context(plane, i - 1) >= hpcdb_plane_context(plane, i)))
+			return false;
+		for (uint64_t j = first + 1; j < end; j++) {
+			if (hpcdb_plane_metric(plane, j - 1) >= hpcdb_plane_metric(plane, j))
+				return false;
+		}
+		reached = end;
+	}
+	return true;
+}
+
 /* Each value is found by its context and metric, where all of them are in order. */
 static void use_plane(const struct hpcdb_plane *plane)
 {
-	uint64_t first, end, reached = 0;
-	bool is_ordered = true;
-	double value;
+	uint64_t first, end;
+	double value, number;
 
-	for (uint32_t i = 0; i < plane->context_count && i < 100; i++) {
-		uint32_t context = hpcdb_plane_context(plane, i);
-
-		is_ordered &= !i || hpcdb_plane_context(plane, i - 1) < context;
+	hpcdb_plane_find(plane, 7, 3, &value);
+	if (!is_ordered(plane))
+		return;
+	for (uint32_t i = 0; i < plane->context_count; i++) {
 		hpcdb_plane_range(plane, i, &first, &end);
-		REQUIRE(first <= end && end <= plane->value_count);
-		is_ordered &= first == reached;
-		reached = end;
-		for (uint64_t j = first; j < end && j < first + 50; j++) {
-			uint16_t metric = hpcdb_plane_metric(plane, j);
-
-			is_ordered &= j == first || hpcdb_plane_metric(plane, j - 1) < metric;
-			if (is_ordered && plane->context_count <= 100 && end - first <= 50 &&
-			    hpcdb_plane_find(plane, context, metric, &value))
-				REQUIRE(value == value || value != hpcdb_plane_number(plane, j));
+		for (; first < end; first++) {
+			REQUIRE(hpcdb_plane_find(plane, hpcdb_plane_context(plane, i),
+						 hpcdb_plane_metric(plane, first), &value));
+			number = hpcdb_plane_number(plane, first);
+			REQUIRE(!memcmp(&value, &number, sizeof(value)));
 		}
 	}
-	hpcdb_plane_find(plane, 7, 3, &value);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

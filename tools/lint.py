@@ -122,6 +122,7 @@ def check_cppcheck():
     return run(["cppcheck", f"--project={BUILD / 'compile_commands.json'}",
                 f"--cppcheck-build-dir={folder}", "--enable=warning,performance,portability",
                 "--inline-suppr", "--suppress=missingIncludeSystem",
+                "-U__cplusplus", "-Uc_plusplus",  # the header of Open MPI has C++ in it
                 "--suppress=*:/usr/include/*",  # which a library may add to the path
                 "--quiet", "-j", CORES, "--error-exitcode=1"])
 

@@ -48,6 +48,7 @@ struct sonde_prof_refusal {
 struct sonde_prof_module {
 	const char *path;    /* the report's */
 	unsigned int origin; /* enum sonde_structure_origin */
+	bool recorded;	     /* no address was looked up: a recording has its names */
 	uint64_t contexts;   /* that lie in it */
 };
 

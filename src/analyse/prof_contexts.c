@@ -380,6 +380,7 @@ static bool count_modules(struct building *building)
 			.path = sonde_definitions_string(
 				definitions, sonde_definitions_module(definitions, i)->path),
 			.origin = building->names.modules[i].origin,
+			.recorded = building->places.starts[i] == building->places.starts[i + 1],
 		};
 	contexts->modules.count = building->module_count;
 	for (i = 0; i < contexts->count; i++) {

@@ -200,12 +200,14 @@ static enum sonde_status add_recording(struct search *search, const char *path)
 	enum sonde_status status = SONDE_OK;
 	uint32_t track, count;
 	unsigned int lanes;
+	uint64_t faults;
 
 	if (!is_wanted(search->options, path))
 		return SONDE_OK;
 	if (sonde_recording_open(path, NULL, &recording, &why))
 		return refuse_error(search, path, &why);
 	lanes = sonde_recording_lanes(recording);
+	faults = sonde_diagnostics_count(sonde_recording_diagnostics(recording), SONDE_ERROR);
 	count = sonde_definitions_track_count(sonde_recording_definitions(recording));
 	sonde_recording_close(recording);
 	if (!(lanes & SONDE_LANE_EVENTS))
@@ -216,6 +218,11 @@ static enum sonde_status add_recording(struct search *search, const char *path)
 	if (!place || !kept)
 		return sonde_fail_nomem(search->err);
 	*place = kept;
+	if (faults)
+		status = refuse(
+			search, path,
+			"it is damaged: what can be read of it is merged; 'sonde check' says "
+			"what is wrong");
 	for (track = 0; track < count && status == SONDE_OK; track++)
 		status = add_item(search, kept, (uint32_t)search->inputs->recording_paths.count - 1,
 				  track);

@@ -97,6 +97,7 @@ static bool take_module(struct prof_module_names *module, struct sonde_bytes *by
 	uint32_t i, count;
 
 	module->origin = (enum sonde_structure_origin)sonde_bytes_u32le(bytes);
+	bytes->overrun |= module->origin > SONDE_STRUCTURE_FILE;
 	count = sonde_bytes_u32le(bytes);
 	for (i = 0; i < count && !bytes->overrun; i++) {
 		struct prof_name_function *function = sonde_vec_push(&module->functions);

@@ -319,7 +319,7 @@ static bool visit_scope(struct dwarf_visitor *visitor, Dwarf_Die *entry, int tag
  * The first entry of the .dwo file that a unit left its entries to. libdw opens it by the name that the
  * binary gives, so that is looked at first: it may not be there, or be no file.
  */
-static bool find_split(Dwarf_Die *top, Dwarf_Die *split)
+static bool find_split(struct structure_dwarf *dwarf, Dwarf_Die *top, Dwarf_Die *split)
 {
 	struct sonde_buffer path = { 0 };
 	Dwarf_Attribute attribute;
@@ -332,7 +332,10 @@ static bool find_split(Dwarf_Die *top, Dwarf_Die *split)
 	if (!name)
 		return false;
 	dwarf_put_path(&path, top, name);
-	found = !path.failed && sonde_path_kind(sonde_buffer_text(&path)) == SONDE_PATH_FILE;
+	found = sonde_buffer_text(&path) &&
+		sonde_path_kind(sonde_buffer_text(&path)) == SONDE_PATH_FILE;
+	if (path.failed)
+		dwarf->structure->failed = true;
 	sonde_buffer_release(&path);
 	return found && dwarf_cu_info(top->cu, NULL, &type, NULL, split, NULL, NULL, NULL) == 0 &&
 	       split->addr;
@@ -346,7 +349,7 @@ static bool read_unit(struct structure_dwarf *dwarf, struct unit *unit)
 		.dwarf = dwarf,
 		.unit = unit,
 	};
-	Dwarf_Die split, *top = find_split(&unit->top, &split) ? &split : &unit->top;
+	Dwarf_Die split, *top = find_split(dwarf, &unit->top, &split) ? &split : &unit->top;
 
 	unit->dwarf = dwarf_cu_getdwarf(top->cu);
 	if (dwarf_unit_walk(top, &visitor.base) && structure_ranges_settle(&unit->ranges)) {

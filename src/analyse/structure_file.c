@@ -531,6 +531,8 @@ static void fail_by_expat(struct reader *reader)
 {
 	enum XML_Error code = XML_GetErrorCode(reader->xml);
 
+	if (reader->status != SONDE_OK)
+		return; /* it was stopped here, and the reason is known */
 	if (code == XML_ERROR_NO_MEMORY)
 		out_of_memory(reader);
 	else if (!reader->has_root)

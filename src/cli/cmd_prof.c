@@ -271,9 +271,13 @@ static int tell(struct cli *cli, const struct cli_prof_options *options,
 	int code;
 
 	if (status != SONDE_OK) {
-		if (status == SONDE_FORMAT)
+		code = CLI_FAILED;
+		if (status == SONDE_FORMAT) {
 			cli_prof_put_refusals(cli, report);
-		code = cli_fail(cli, err);
+			cli_error(cli, "%s", err->message);
+		} else {
+			code = cli_fail(cli, err);
+		}
 		write_report(cli, options, report, false);
 		return code;
 	}

@@ -13,9 +13,11 @@
 #define MODULES_SHOWN 8
 #define REFUSALS_SHOWN 10
 
-static const char *origin_text(unsigned int origin)
+static const char *origin_text(const struct sonde_prof_module *module)
 {
-	switch (origin) {
+	if (module->recorded)
+		return "the recording";
+	switch (module->origin) {
 	case SONDE_STRUCTURE_FILE:
 		return "its .hpcstruct file: functions, loops, lines";
 	case SONDE_STRUCTURE_DWARF:
@@ -27,7 +29,7 @@ static const char *origin_text(unsigned int origin)
 	}
 }
 
-static const char *origin_word(unsigned int origin)
+static const char *origin_word(const struct sonde_prof_module *module)
 {
 	static const char *const words[] = {
 		[SONDE_STRUCTURE_NONE] = "none",
@@ -36,40 +38,42 @@ static const char *origin_word(unsigned int origin)
 		[SONDE_STRUCTURE_FILE] = "hpcstruct",
 	};
 
-	return origin < sizeof(words) / sizeof(words[0]) ? words[origin] : "none";
+	return module->recorded ? "recording" : words[module->origin];
 }
 
-static void put_count_line(struct sonde_buffer *out, const char *title, uint64_t count,
-			   const char *noun)
+static void put_line(struct sonde_buffer *out, const char *title, uint64_t count)
 {
 	sonde_buffer_put_text(out, title);
-	cli_put_counted(out, count, noun);
+	cli_put_count(out, count);
 }
 
 static void put_merged(struct sonde_buffer *out, const struct sonde_prof_report *report,
 		       bool written)
 {
-	put_count_line(out, "merged   ", report->profiles, "profile");
-	put_count_line(out, "\ncontexts ", report->contexts, "context");
-	sonde_buffer_put_text(out, ", ");
-	cli_put_count(out, report->contexts - report->contexts_listed);
-	sonde_buffer_put_text(out, " of them single instructions within lines");
+	sonde_buffer_put_text(out, "merged   ");
+	cli_put_counted(out, report->profiles, "profile");
+	put_line(out, "\ncontexts ", report->contexts);
+	if (report->contexts > report->contexts_listed) {
+		put_line(out, ", ", report->contexts - report->contexts_listed);
+		sonde_buffer_put_text(out, " of them single instructions within lines");
+	}
 	if (report->entries_demoted) {
-		sonde_buffer_put_text(out, "\n         ");
-		cli_put_counted(out, report->entries_demoted, "path");
-		sonde_buffer_put_text(out, " began nowhere known: below \"unknown entry\"");
+		put_line(out, "\n         ", report->entries_demoted);
+		sonde_buffer_put_text(out,
+				      " paths with no known beginning: below \"unknown entry\"");
 	}
 	if (report->contexts_unwound) {
-		sonde_buffer_put_text(out, "\n         ");
-		cli_put_counted(out, report->contexts_unwound, "GPU sample path");
-		sonde_buffer_put_text(out, " without callers");
+		put_line(out, "\n         ", report->contexts_unwound);
+		sonde_buffer_put_text(out, " paths of GPU samples without their callers");
 	}
-	put_count_line(out, "\nmetrics  ", report->metrics, "metric");
-	if (report->derived_metrics)
-		put_count_line(out, " and ", report->derived_metrics, "formula");
+	put_line(out, "\nmetrics  ", report->metrics);
+	if (report->derived_metrics) {
+		sonde_buffer_put_text(out, ", and ");
+		cli_put_counted(out, report->derived_metrics, "formula");
+	}
 	if (written) {
-		put_count_line(out, "\nvalues   ", report->values, "value");
-		put_count_line(out, ", ", report->samples, "sample");
+		put_line(out, "\nvalues   ", report->values);
+		put_line(out, "\nsamples  ", report->samples);
 	}
 	sonde_buffer_put_char(out, '\n');
 }
@@ -79,16 +83,16 @@ static void put_oddities(struct sonde_buffer *out, const struct sonde_prof_repor
 	size_t i;
 
 	if (report->samples_out_of_order) {
-		put_count_line(out, "         ", report->samples_out_of_order, "sample");
-		sonde_buffer_put_text(out, " out of order, put in their place\n");
+		put_line(out, "         ", report->samples_out_of_order);
+		sonde_buffer_put_text(out, " of them out of order, put in their place\n");
 	}
 	if (report->samples_unknown) {
-		put_count_line(out, "         ", report->samples_unknown, "sample");
+		put_line(out, "         ", report->samples_unknown);
 		sonde_buffer_put_text(out,
 				      " left out: they name contexts that their profile lacks\n");
 	}
 	if (report->sources_copied || report->sources_missing) {
-		put_count_line(out, "sources  ", report->sources_copied, "file");
+		put_line(out, "sources  ", report->sources_copied);
 		sonde_buffer_put_text(out, " copied, ");
 		cli_put_count(out, report->sources_missing);
 		sonde_buffer_put_text(out, " not found\n");
@@ -118,9 +122,9 @@ static void put_module(struct cli_table *table, const struct sonde_prof_module *
 
 	cli_put_escaped(&table->text, slash && slash[1] ? slash + 1 : module->path);
 	cli_table_end_cell(table);
-	cli_put_counted(&table->text, module->contexts, "context");
+	cli_put_count(&table->text, module->contexts);
 	cli_table_end_cell(table);
-	sonde_buffer_put_text(&table->text, origin_text(module->origin));
+	sonde_buffer_put_text(&table->text, origin_text(module));
 	cli_table_end_cell(table);
 }
 
@@ -182,7 +186,7 @@ static uint64_t nameless(const struct sonde_prof_report *report)
 
 	for (i = 0; i < report->modules.count; i++)
 		count += report->modules.items[i].origin == SONDE_STRUCTURE_NONE &&
-			 report->modules.items[i].contexts;
+			 !report->modules.items[i].recorded;
 	return count;
 }
 
@@ -237,7 +241,7 @@ static void put_modules_json(struct sonde_json_writer *json, const struct sonde_
 		sonde_json_member_string(json, "path", report->modules.items[i].path);
 		sonde_json_member_u64(json, "contexts", report->modules.items[i].contexts);
 		sonde_json_member_string(json, "names_from",
-					 origin_word(report->modules.items[i].origin));
+					 origin_word(&report->modules.items[i]));
 		sonde_json_object_end(json);
 	}
 	sonde_json_array_end(json);

@@ -23,10 +23,21 @@ static const struct cli_example help_examples[] = {
 	{ 0 },
 };
 
-static struct cli_command help;
+static const struct cli_example prof_examples[] = {
+	{ "mpirun -n 4 sonde-mpi prof app.m -o app.d", "merge one run with four processes" },
+	{ "mpirun --map-by ppr:1:node --bind-to none sonde-mpi prof app.m -o app.d",
+	  "one process on each node, all processors of it (Open MPI)" },
+	{ 0 },
+};
+
+static struct cli_command help, prof;
 
 void mpi_commands_prepare(void)
 {
+	prof = cmd_prof;
+	prof.summary = "merge measurements into an HPCToolkit database, on many nodes";
+	prof.usage = "mpirun -n N sonde-mpi prof [OPTIONS] MEASUREMENTS... [-o DIR]";
+	prof.examples = prof_examples;
 	help = cmd_help;
 	help.usage = "sonde-mpi help [COMMAND]";
 	help.examples = help_examples;
@@ -34,7 +45,7 @@ void mpi_commands_prepare(void)
 
 const struct cli_command *cli_command_at(size_t index)
 {
-	static const struct cli_command *const commands[] = { &help };
+	static const struct cli_command *const commands[] = { &prof, &help };
 
 	return index < sizeof(commands) / sizeof(commands[0]) ? commands[index] : NULL;
 }

@@ -14,7 +14,7 @@
 #include "mpi/guardian.h"
 #include "mpi/mpi_team.h"
 
-#define PATIENCE_MS 10000
+#define PATIENCE_MS 60000
 
 static void watch(void *user, const char *path)
 {
@@ -53,10 +53,10 @@ static int run(int argc, char **argv, struct guardian *guardian, int threads)
 		guardian_dismiss(guardian); /* that of rank 0 is enough */
 	code = cli_start(argc, argv, &team.team);
 	/*
-	 * Failures are agreed on, so all ranks come here together. Should one be here alone, the
-	 * others would wait for it for ever.
+	 * Failures are agreed on, so all ranks come here together. Should a failed one be here alone,
+	 * the others would wait for it for ever.
 	 */
-	if (code > CLI_FINDINGS && !mpi_team_meet(PATIENCE_MS)) {
+	if (!mpi_team_meet(code > CLI_FINDINGS ? PATIENCE_MS : 0)) {
 		dprintf(STDERR_FILENO, "sonde: rank %u failed, the others go on: all are ended\n",
 			team.team.rank);
 		MPI_Abort(MPI_COMM_WORLD, code);

@@ -114,7 +114,8 @@ static bool visit_function(struct dwarf_visitor *visitor, Dwarf_Die *entry, int 
 {
 	struct function_visitor *functions = (struct function_visitor *)visitor;
 
-	(void)tag, (void)outer, (void)number;
+	(void)tag;
+	*number = outer;
 	return add_ranges(functions->lines, &functions->unit->functions, entry,
 			  dwarf_dieoffset(entry));
 }

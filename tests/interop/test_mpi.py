@@ -218,7 +218,7 @@ class Prof(MpiCase):
         folder, target = self.path("app.m"), os.path.join(self.out, "app.d")
         write_folder(folder, threads=4, tree=30, leaves=4)
         self.assert_fails_once("no-such-option", 4, folder, "--no-such-option", "-o", target)
-        self.assert_fails_once("nothing.m: ", 4, self.path("nothing.m"), "-o", target)
+        self.assert_fails_once("no such file or folder", 4, self.path("nothing.m"), "-o", target)
         self.assert_fails_once("does not exist", 4, folder, "-o", self.path("no", "folder", "app.d"))
         os.mkdir(target)
         with open(os.path.join(target, "mine"), "wb"):
@@ -245,17 +245,17 @@ class Prof(MpiCase):
         return False
 
     def ranks_below(self, process):
-        """Process ids of the ranks: the children of theirs, the guardians, are in sessions of their own."""
-        found = []
+        """Process ids of the ranks; what a rank itself has started is none."""
+        programs = {}
         for child in children_of(process.pid):
             try:
-                with open(f"/proc/{child}/comm", encoding="ascii") as file:
-                    is_ours = file.read().strip() == "sonde-mpi"
-                if is_ours and os.getsid(child) != child:
-                    found.append(child)
+                with open(f"/proc/{child}/stat", encoding="ascii") as file:
+                    name, rest = file.read().split("(", 1)[1].rsplit(")", 1)
+                programs[child] = (name, int(rest.split()[1]))
             except OSError:
                 pass
-        return sorted(found)
+        ours = {child for child, (name, _) in programs.items() if name == "sonde-mpi"}
+        return sorted(child for child in ours if programs[child][1] not in ours)
 
     def end_midway(self, ranks, end):
         target = os.path.join(self.out, "app.d")

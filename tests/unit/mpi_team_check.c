@@ -17,6 +17,8 @@
 #define PIECE ((size_t)1 << 20)
 #define LARGE (3 * PIECE + 5) /* several pieces, the last of them a short one */
 
+#define TIME_TO_PRINT_US 200000 /* launchers may drop what comes with the death */
+
 static struct guardian guardian;
 
 static void watch(void *user, const char *path)
@@ -43,8 +45,10 @@ static int be_killed(struct sonde_team *team, const char *target, unsigned int v
 	if (!team->rank)
 		puts("staged");
 	fflush(stdout);
-	if (team->rank == victim)
+	if (team->rank == victim) {
+		usleep(TIME_TO_PRINT_US);
 		raise(SIGKILL);
+	}
 	return sonde_team_stage_end(team, &staged, SONDE_OK, NULL) ? 4 : 5;
 }
 

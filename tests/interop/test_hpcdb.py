@@ -14,6 +14,7 @@ import unittest
 
 import mini_yaml
 import tap
+from hpc_dump import Dumped, Shown, as_listed
 from hpcdb_compare import Comparison, compare
 from hpcdb_reader import Bad, Context, File, Function, read_database
 from hpcdb_verify import verify
@@ -367,6 +368,14 @@ class Read(HpcdbCase):
                     self.sonde("convert", source, "-t", "hpcdb", "-o", out)
                     verify(out, real)
                     self.assertEqual(compare(out, source)[:5], [])
+
+    def test_dump(self):
+        """Each context, value and sample as the Python reader sees it."""
+        for name, database, _ in self.subjects():
+            with self.subTest(name):
+                path = self.written(renumbered(database), name)
+                shown = Dumped(self.sonde, path).database
+                self.assertEqual(Shown.differences(shown, as_listed(read_database(path)))[:5], [])
 
     def test_track(self):
         """One thread alone: what is left are its values."""

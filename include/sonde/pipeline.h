@@ -44,10 +44,11 @@ struct sonde_sink;
 struct sonde_run_result;
 
 /*
- * Order of calls: begin; contexts; then per track, any number of `events`, `samples` and `values`, one `track_end`; then complete and
- * finish or, when anything failed, neither; free in every case. Definitions are looked up when needed
- * in the `definitions` of `begin`, which may grow meanwhile and live until finish. What a track's
- * definition says of its events (counts, times) is the source's: filters may let fewer come.
+ * Order of calls: begin; contexts; then per track, any number of `events`, `samples` and `values`,
+ * one `track_end`; then complete and finish or, when anything failed, neither; free in every case.
+ * Definitions are looked up when needed in the `definitions` of `begin`, which may grow meanwhile and
+ * live until finish. What a track's definition says of its events and samples (counts, times) is the
+ * source's: filters may let fewer come, and what is derived is not counted there.
  */
 struct sonde_sink_ops {
 	/* Lanes it can hold, bits of enum sonde_lane. */
@@ -151,7 +152,10 @@ struct sonde_run_options {
 	/*
 	 * What to carry over. Tracks not selected are absent from the target. The calls open at
 	 * from_ns are opened again there and those open at to_ns closed there, marked
-	 * SONDE_EVENT_SYNTHETIC; depths are counted anew over the calls that stay.
+	 * SONDE_EVENT_SYNTHETIC; depths are counted anew over the calls that stay. Samples are cut
+	 * in the same way. Values are sums over a whole track: with a time they are left out, which
+	 * counts as a loss. Functions, kinds and depths select events: with them a run in which
+	 * samples or values are carried over as they are fails with SONDE_ARGUMENT.
 	 */
 	struct sonde_selection_spec selection;
 	unsigned int threads; /* 0: as many as there are processors */
@@ -172,6 +176,10 @@ struct sonde_run_result {
 	uint64_t calls_closed;	 /* and calls closed at its end, by this run */
 	uint64_t details_written;
 	uint64_t blobs_written; /* embedded resources */
+	uint64_t samples_read;
+	uint64_t samples_written;
+	uint64_t values_written;
+	uint64_t contexts_written; /* the root included; 0: the target holds none */
 };
 
 /*

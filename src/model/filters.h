@@ -3,7 +3,8 @@
  * The filters of a pipeline. Each is a sink that feeds a sink, works on one track of one source,
  * and gets any number of `events` and one `track_end`; `begin` and `finish` are the business of
  * the pipeline. A filter does not own the sink that it feeds. The order is cut, select, renumber:
- * the first two know the source's ids, and cut must see all calls to know which are open.
+ * the first two know the source's ids, and cut must see all calls to know which are open. Samples
+ * and values that are carried over as they are do not pass through filters: pipeline_profile.c.
  */
 #ifndef SONDE_MODEL_FILTERS_H
 #define SONDE_MODEL_FILTERS_H

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Source -> filters -> sink. The pipeline works track by track, on several threads where the sink
- * allows: each track has a cursor and a chain of filters of its own, at whose end a tally counts
- * what arrives. The filters are in cut.c, select.c and renumber.c.
+ * allows. Here a run is prepared and ended: which tracks there are, whose ids hold in the target, and
+ * the order of calls that a sink relies on.
  */
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
-#include "base/pool.h"
 #include "base/sort.h"
-#include "base/vec.h"
-#include "model/filters.h"
-#include "model/recording.h"
+#include "model/pipeline_private.h"
 #include "model/selection.h"
 
 void sonde_sink_free(struct sonde_sink *sink)
@@ -21,243 +17,20 @@ void sonde_sink_free(struct sonde_sink *sink)
 		sink->ops->free(sink);
 }
 
-/* One track of one source. */
-struct piece {
-	size_t source;
-	uint32_t track;
-};
-
-struct source {
-	struct sonde_recording *recording;
-	struct sonde_remap *remap; /* NULL: its ids are the target's */
-	uint32_t first;		   /* what its track 0 is called in a selection */
-	uint32_t track_count;
-};
-
-struct run {
-	struct sonde_sink *sink;
-	struct sonde_selection_spec spec;
-	struct sonde_loss *loss;
-	unsigned int threads;
-	struct source *sources;
-	size_t source_count;
-	bool *wanted; /* by track, counted on from source to source */
-	uint32_t track_count;
-	struct sonde_definitions *target;	     /* made anew, or NULL */
-	const struct sonde_definitions *definitions; /* for the sink: those, or the source's own */
-	SONDE_VEC(struct piece) pieces;
-	struct sonde_meter meter;
-	/* for the result */
-	_Atomic uint64_t events_read, events_written, calls_opened, calls_closed, details,
-		details_written, details_unlinked;
-	uint64_t blobs_written;
-};
-
-static bool cuts(const struct run *run)
+/* A lane without a function to feed it is not held. */
+static unsigned int held_lanes(const struct sonde_sink_ops *ops)
 {
-	return run->spec.from_ns || run->spec.to_ns;
-}
+	unsigned int held = ops->lanes;
 
-static bool takes_all_events(const struct run *run)
-{
-	return !cuts(run) && !sonde_select_is_needed(&run->spec);
-}
-
-static bool holds_blobs(const struct sonde_sink *sink)
-{
-	return sink->ops->blob && (sink->ops->lanes & SONDE_LANE_BLOBS);
-}
-
-/* The end of a chain: counts, and hands over to the sink. */
-struct tally {
-	struct sonde_sink base;
-	struct run *run;
-	uint64_t detail_count; /* that the source's track has */
-	uint64_t detail_end;   /* a link to this number or beyond leads nowhere */
-	uint64_t written;
-	uint64_t opened;
-	uint64_t closed;
-	uint64_t links;	  /* events that have a detail, or should */
-	uint64_t details; /* those whose detail exists */
-	uint64_t values;  /* counters: a detail may be where their value came from */
-	uint64_t unread;  /* links whose detail the sink could not get */
-};
-
-static void count_details(struct tally *tally, const struct sonde_batch *batch)
-{
-	for (size_t i = 0; i < batch->count; i++) {
-		const struct sonde_event *event = &batch->events[i];
-
-		tally->values += event->kind == SONDE_EVENT_COUNTER;
-		if (!sonde_event_has_detail(event))
-			continue;
-		tally->links++;
-		tally->details += event->detail < tally->detail_end;
-	}
-}
-
-/* A batch that a filter made up. */
-static void count_synthetic(struct tally *tally, const struct sonde_batch *batch)
-{
-	for (size_t i = 0; i < batch->count; i++) {
-		tally->opened += batch->events[i].kind == SONDE_EVENT_CALL;
-		tally->closed += sonde_event_leaves(&batch->events[i]);
-	}
-}
-
-static enum sonde_status tally_events(struct sonde_sink *sink, uint32_t track,
-				      const struct sonde_batch *batch, struct sonde_error *err)
-{
-	struct tally *tally = (struct tally *)sink;
-	struct sonde_sink *target = tally->run->sink;
-	struct sonde_batch counted = *batch;
-
-	counted.first_index = tally->written;
-	tally->written += batch->count;
-	if (batch->first_index == SONDE_NO_INDEX)
-		count_synthetic(tally, batch);
-	count_details(tally, batch);
-	counted.unread_details = &tally->unread;
-	if (!(target->ops->lanes & SONDE_LANE_EVENTS))
-		return SONDE_OK;
-	if (!(target->ops->lanes & SONDE_LANE_DETAILS))
-		counted.details = NULL;
-	return target->ops->events(target, track, &counted, err);
-}
-
-static enum sonde_status tally_track_end(struct sonde_sink *sink, uint32_t track,
-					 struct sonde_error *err)
-{
-	struct sonde_sink *target = ((struct tally *)sink)->run->sink;
-
-	return target->ops->track_end(target, track, err);
-}
-
-static const struct sonde_sink_ops tally_ops = {
-	.events = tally_events,
-	.track_end = tally_track_end,
-};
-
-/* The filters of one track, last first. */
-struct chain {
-	struct sonde_sink *filters[3];
-	size_t count;
-	struct sonde_sink *first; /* the sink that takes what the cursor gives */
-};
-
-static void chain_release(struct chain *chain)
-{
-	while (chain->count)
-		sonde_sink_free(chain->filters[--chain->count]);
-}
-
-static struct sonde_sink **chain_place(struct chain *chain)
-{
-	return &chain->filters[chain->count];
-}
-
-static void chain_put(struct chain *chain)
-{
-	chain->first = chain->filters[chain->count++];
-}
-
-/* Built from its end, since every filter knows the one after it. */
-static enum sonde_status chain_init(struct chain *chain, const struct run *run,
-				    const struct piece *piece, struct tally *tally,
-				    struct sonde_error *err)
-{
-	const struct source *source = &run->sources[piece->source];
-	const struct sonde_definitions *definitions = source->recording->definitions;
-	enum sonde_status status = SONDE_OK;
-
-	*chain = (struct chain){ .first = &tally->base };
-	if (source->remap) {
-		status = sonde_renumber_new(source->remap, piece->track, chain->first,
-					    chain_place(chain), err);
-		if (status)
-			goto fail;
-		chain_put(chain);
-	}
-	if (sonde_select_is_needed(&run->spec)) {
-		status = sonde_select_new(&run->spec, definitions, chain->first, chain_place(chain),
-					  err);
-		if (status)
-			goto fail;
-		chain_put(chain);
-	}
-	if (cuts(run)) {
-		status = sonde_cut_new(run->spec.from_ns, run->spec.to_ns, chain->first,
-				       chain_place(chain), err);
-		if (status)
-			goto fail;
-		chain_put(chain);
-	}
-	return SONDE_OK;
-fail:
-	chain_release(chain);
-	return status;
-}
-
-/* Everything of a track, then its end. */
-static enum sonde_status feed_track(struct run *run, uint32_t track, struct sonde_cursor *cursor,
-				    struct sonde_sink *first, struct sonde_error *err)
-{
-	struct sonde_batch batch;
-	enum sonde_status status;
-
-	while (!(status = sonde_cursor_next(cursor, &batch, err))) {
-		status = first->ops->events(first, track, &batch, err);
-		if (status)
-			return status;
-		atomic_fetch_add_explicit(&run->events_read, batch.count, memory_order_relaxed);
-		status = sonde_meter_add(&run->meter, batch.count, err);
-		if (status)
-			return status;
-	}
-	return status == SONDE_END ? first->ops->track_end(first, track, err) : status;
-}
-
-static void add_tally(struct run *run, const struct tally *tally)
-{
-	atomic_fetch_add(&run->events_written, tally->written);
-	atomic_fetch_add(&run->calls_opened, tally->opened);
-	atomic_fetch_add(&run->calls_closed, tally->closed);
-	atomic_fetch_add(&run->details, tally->details);
-	atomic_fetch_add(&run->details_written, tally->links - tally->unread);
-	if (takes_all_events(run) && tally->detail_count > tally->details + tally->values)
-		atomic_fetch_add(&run->details_unlinked,
-				 tally->detail_count - tally->details - tally->values);
-}
-
-static enum sonde_status run_piece(void *user, size_t number, struct sonde_error *err)
-{
-	struct run *run = user;
-	const struct piece *piece = &run->pieces.items[number];
-	struct sonde_recording *recording = run->sources[piece->source].recording;
-	const struct sonde_track *track =
-		sonde_definitions_track(recording->definitions, piece->track);
-	struct tally tally = {
-		.base.ops = &tally_ops,
-		.run = run,
-		.detail_count = track->detail_count,
-		.detail_end = recording->details_by_event ? track->event_count :
-							    track->detail_count,
-	};
-	struct sonde_cursor *cursor = NULL;
-	enum sonde_status status;
-	struct chain chain;
-
-	status = chain_init(&chain, run, piece, &tally, err);
-	if (status)
-		return status;
-	status = sonde_cursor_open(recording, piece->track, &cursor, err);
-	if (!status)
-		status = feed_track(run, piece->track, cursor, chain.first, err);
-	if (!status)
-		add_tally(run, &tally);
-	sonde_cursor_free(cursor);
-	chain_release(&chain);
-	return status;
+	if (!ops->blob)
+		held &= ~(unsigned int)SONDE_LANE_BLOBS;
+	if (!ops->contexts)
+		held &= ~(unsigned int)SONDE_LANE_CONTEXTS;
+	if (!ops->values)
+		held &= ~(unsigned int)SONDE_LANE_VALUES;
+	if (!ops->samples)
+		held &= ~(unsigned int)SONDE_LANE_SAMPLES;
+	return held;
 }
 
 static enum sonde_status take_sources(struct run *run, struct sonde_recording *const *sources,
@@ -305,7 +78,14 @@ static enum sonde_status take_wanted(struct run *run, struct sonde_error *err)
 	return SONDE_OK;
 }
 
-/* Lists the wanted tracks and adds up their events. */
+static uint64_t size_of(const struct sonde_definitions *definitions, uint32_t track)
+{
+	const struct sonde_track *definition = sonde_definitions_track(definitions, track);
+
+	return definition->event_count + definition->sample_count;
+}
+
+/* Lists the wanted tracks and adds up their events and samples. */
 static enum sonde_status take_pieces(struct run *run, struct sonde_error *err)
 {
 	for (size_t i = 0; i < run->source_count; i++) {
@@ -321,8 +101,7 @@ static enum sonde_status take_pieces(struct run *run, struct sonde_error *err)
 			if (!piece)
 				return sonde_fail_nomem(err);
 			*piece = (struct piece){ .source = i, .track = track };
-			run->meter.total +=
-				sonde_definitions_track(definitions, track)->event_count;
+			run->meter.total += size_of(definitions, track);
 		}
 	}
 	return SONDE_OK;
@@ -342,8 +121,7 @@ static enum sonde_status sort_pieces(struct run *run, struct sonde_error *err)
 		const struct piece *piece = &run->pieces.items[i];
 		const struct sonde_recording *recording = run->sources[piece->source].recording;
 
-		items[i].key =
-			~sonde_definitions_track(recording->definitions, piece->track)->event_count;
+		items[i].key = ~size_of(recording->definitions, piece->track);
 		items[i].number = i;
 	}
 	if (!sonde_sort(items, count))
@@ -370,7 +148,7 @@ static bool definitions_may_stay(const struct run *run, const struct sonde_defin
 		if (sonde_definitions_track(definitions, i)->unfinished)
 			return false;
 	}
-	for (uint32_t i = 0; cuts(run) && i < processes; i++) {
+	for (uint32_t i = 0; sonde_run_cuts(run) && i < processes; i++) {
 		const struct sonde_process *process = sonde_definitions_process(definitions, i);
 
 		if (process->start_ns || process->end_ns)
@@ -382,8 +160,21 @@ static bool definitions_may_stay(const struct run *run, const struct sonde_defin
 /* One source with all its tracks: its definitions are the target's. */
 static bool ids_may_stay(const struct run *run)
 {
-	return run->source_count == 1 && run->pieces.count == run->track_count &&
+	return run->source_count == 1 && !run->sources[0].derives_profile &&
+	       run->pieces.count == run->track_count &&
 	       definitions_may_stay(run, run->sources[0].recording->definitions);
+}
+
+/* What is derived from calls takes two runs over them. */
+static void expect_second_run(struct run *run)
+{
+	for (size_t i = 0; i < run->pieces.count; i++) {
+		const struct piece *piece = &run->pieces.items[i];
+		const struct source *source = &run->sources[piece->source];
+
+		if (source->derives_profile)
+			run->meter.total += size_of(source->recording->definitions, piece->track);
+	}
 }
 
 static enum sonde_status build_target(struct run *run, struct sonde_error *err)
@@ -404,6 +195,10 @@ static enum sonde_status build_target(struct run *run, struct sonde_error *err)
 		if (status)
 			return status;
 	}
+	for (size_t i = 0; i < run->source_count; i++) {
+		if (run->sources[i].derives_profile)
+			return sonde_derived_profile_init(&run->derived_profile, run->target, err);
+	}
 	return SONDE_OK;
 }
 
@@ -418,6 +213,9 @@ static enum sonde_status prepare(struct run *run, struct sonde_recording *const 
 		status = take_wanted(run, err);
 	if (!status)
 		status = take_pieces(run, err);
+	if (!status)
+		status = sonde_run_plan(run, err);
+	expect_second_run(run);
 	if (!status && ids_may_stay(run))
 		run->definitions = sources[0]->definitions;
 	else if (!status)
@@ -453,7 +251,7 @@ static enum sonde_status feed_blobs(struct run *run, struct sonde_error *err)
 		const struct source *source = &run->sources[i];
 		uint32_t count = sonde_recording_blob_count(source->recording);
 
-		if (!holds_blobs(run->sink))
+		if (!sonde_run_holds(run, SONDE_LANE_BLOBS))
 			status = sonde_loss_add(run->loss, "resources",
 						"the target does not hold resources", count, err);
 		else
@@ -470,7 +268,9 @@ static enum sonde_status feed_all(struct run *run, struct sonde_error *err)
 	if (!status)
 		status = feed_blobs(run, err);
 	if (!status)
-		status = sonde_pool_run(run->pieces.count, run->threads, run_piece, run, err);
+		status = sonde_run_feed_contexts(run, err);
+	if (!status)
+		status = sonde_pool_run(run->pieces.count, run->threads, sonde_run_piece, run, err);
 	return status;
 }
 
@@ -478,7 +278,7 @@ static enum sonde_status feed_all(struct run *run, struct sonde_error *err)
 static enum sonde_status feed_whole(struct run *run, struct sonde_run_result *result,
 				    struct sonde_error *err)
 {
-	bool may_be_whole = run->source_count == 1 && takes_all_events(run) &&
+	bool may_be_whole = run->source_count == 1 && sonde_run_takes_all(run) &&
 			    !run->spec.track_count && run->sink->ops->whole;
 	struct sonde_recording *source = may_be_whole ? run->sources[0].recording : NULL;
 	enum sonde_status status;
@@ -491,38 +291,6 @@ static enum sonde_status feed_whole(struct run *run, struct sonde_run_result *re
 	return status;
 }
 
-/* Lanes of the sources that the sink does not hold, apart from those that are counted singly. */
-static enum sonde_status count_lost_lanes(struct run *run, struct sonde_error *err)
-{
-	static const struct {
-		unsigned int lane;
-		const char *name;
-	} lanes[] = {
-#define X(name, bit, text) { SONDE_LANE_##name, text },
-		SONDE_LANE_LIST(X)
-#undef X
-	};
-	unsigned int held = run->sink->ops->lanes | SONDE_LANE_EVENTS | SONDE_LANE_DETAILS |
-			    SONDE_LANE_BLOBS;
-
-	for (size_t i = 0; i < run->source_count; i++) {
-		unsigned int lost = run->sources[i].recording->lanes & ~held;
-
-		for (size_t k = 0; k < sizeof(lanes) / sizeof(lanes[0]); k++) {
-			enum sonde_status status = SONDE_OK;
-
-			if (lost & lanes[k].lane)
-				status = sonde_loss_add(run->loss, lanes[k].name,
-							"the target does not hold this lane; all "
-							"of it is left out, counted as one",
-							1, err);
-			if (status)
-				return status;
-		}
-	}
-	return SONDE_OK;
-}
-
 static enum sonde_status count_lost_tracks(struct run *run, struct sonde_error *err)
 {
 	enum sonde_status status = SONDE_OK;
@@ -530,24 +298,6 @@ static enum sonde_status count_lost_tracks(struct run *run, struct sonde_error *
 	for (size_t i = 0; !status && i < run->source_count; i++)
 		status = sonde_loss_add(run->loss, "tracks", "the source cannot read them",
 					run->sources[i].recording->tracks_lost, err);
-	return status;
-}
-
-static enum sonde_status count_loss(struct run *run, struct sonde_error *err)
-{
-	unsigned int held = run->sink->ops->lanes;
-	enum sonde_status status = count_lost_lanes(run, err);
-
-	if (!status && !(held & SONDE_LANE_EVENTS))
-		status = sonde_loss_add(run->loss, "events", "the target does not hold events",
-					run->events_written, err);
-	if (!status && !(held & SONDE_LANE_DETAILS))
-		status = sonde_loss_add(run->loss, "details", "the target does not hold details",
-					run->details, err);
-	if (!status)
-		status = sonde_loss_add(run->loss, "details without an event",
-					"only what an event leads to is carried over",
-					run->details_unlinked, err);
 	return status;
 }
 
@@ -565,16 +315,18 @@ static bool loses(const struct sonde_loss *loss)
 
 static void fill_result(struct sonde_run_result *result, const struct run *run)
 {
-	unsigned int held = run->sink->ops->lanes;
-
 	result->events_read = run->events_read;
 	result->blobs_written = run->blobs_written;
-	if (!(held & SONDE_LANE_EVENTS))
+	result->samples_read = run->samples_read;
+	result->samples_written = run->samples_written;
+	result->values_written = run->values_written;
+	result->contexts_written = run->context_count;
+	if (!sonde_run_holds(run, SONDE_LANE_EVENTS))
 		return;
 	result->events_written = run->events_written;
 	result->calls_opened = run->calls_opened;
 	result->calls_closed = run->calls_closed;
-	if (held & SONDE_LANE_DETAILS)
+	if (sonde_run_holds(run, SONDE_LANE_DETAILS))
 		result->details_written = run->details_written;
 }
 
@@ -588,13 +340,14 @@ static enum sonde_status feed(struct run *run, struct sonde_run_result *result,
 	*result = (struct sonde_run_result){ 0 };
 	status = feed_all(run, err);
 	if (!status)
-		status = count_loss(run, err);
+		status = sonde_run_count_loss(run, err);
 	fill_result(result, run);
 	return status;
 }
 
 static void run_release(struct run *run)
 {
+	sonde_run_release_profile(run);
 	for (size_t i = 0; i < run->source_count; i++)
 		sonde_remap_free(run->sources[i].remap);
 	free(run->sources);
@@ -610,7 +363,7 @@ enum sonde_status sonde_pipeline_run(struct sonde_recording *const *sources, siz
 {
 	static const struct sonde_run_options none;
 	struct sonde_run_result ignored;
-	struct run run = { .sink = sink };
+	struct run run = { .sink = sink, .held = held_lanes(sink->ops) };
 	enum sonde_status status;
 
 	if (!options)

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+#include "base/map.h"
 #include "model/remap.h"
 
 struct sonde_remap {
@@ -21,7 +23,9 @@ struct sonde_remap {
 	uint32_t *processes;
 	uint32_t *tracks;
 	uint32_t *modules;
-	uint32_t clock_count, process_count, track_count, module_count;
+	struct sonde_key_map late_modules; /* those defined after the start: under the lock */
+	uint32_t *metrics;
+	uint32_t clock_count, process_count, track_count, module_count, metric_count;
 };
 
 /* Where a definition of this process goes, if anywhere. */
@@ -141,43 +145,149 @@ static enum sonde_status copy_tracks(struct sonde_remap *remap, const bool *want
 	return status;
 }
 
+static enum sonde_status copy_module(struct sonde_remap *remap, uint32_t module_id,
+				     uint32_t process, uint32_t *target, struct sonde_error *err)
+{
+	struct sonde_module module = *sonde_definitions_module(remap->source, module_id);
+	enum sonde_status status = copy_string(remap, &module.path, err);
+
+	module.process = process;
+	if (!status)
+		status = copy_string(remap, &module.uuid, err);
+	if (!status)
+		status = sonde_definitions_add_module(remap->target, &module, target, err);
+	return status;
+}
+
+/* A module that was defined after the start; the lock is held. */
+static enum sonde_status late_module(struct sonde_remap *remap, uint32_t id, uint32_t *target,
+				     struct sonde_error *err)
+{
+	const struct sonde_module *module = sonde_definitions_module(remap->source, id);
+	enum sonde_status status;
+
+	*target = sonde_key_map_find(&remap->late_modules, id);
+	if (*target != SONDE_NONE || !module)
+		return SONDE_OK;
+	status = copy_module(remap, id,
+			     mapped(remap->processes, remap->process_count, module->process),
+			     target, err);
+	if (!status && !sonde_key_map_add(&remap->late_modules, id, *target))
+		status = sonde_fail_nomem(err);
+	return status;
+}
+
 static enum sonde_status copy_modules(struct sonde_remap *remap, struct sonde_error *err)
 {
 	enum sonde_status status = SONDE_OK;
 
 	for (uint32_t i = 0; !status && i < remap->module_count; i++) {
-		struct sonde_module module = *sonde_definitions_module(remap->source, i);
-		uint32_t process = mapped(remap->processes, remap->process_count, module.process);
+		uint32_t own = sonde_definitions_module(remap->source, i)->process;
+		uint32_t process = mapped(remap->processes, remap->process_count, own);
 
-		if (process == SONDE_NONE && module.process != SONDE_NONE)
-			continue;
-		module.process = process;
-		status = copy_string(remap, &module.path, err);
-		if (!status)
-			status = copy_string(remap, &module.uuid, err);
-		if (!status)
-			status = sonde_definitions_add_module(remap->target, &module,
-							      &remap->modules[i], err);
+		if (process != SONDE_NONE || own == SONDE_NONE)
+			status = copy_module(remap, i, process, &remap->modules[i], err);
 	}
 	return status;
 }
 
-static enum sonde_status copy_metrics(struct sonde_remap *remap, struct sonde_error *err)
+enum sonde_status sonde_remap_module(struct sonde_remap *remap, uint32_t module, uint32_t *id,
+				     struct sonde_error *err)
 {
-	uint32_t count = sonde_definitions_metric_count(remap->source), id;
 	enum sonde_status status = SONDE_OK;
 
-	for (uint32_t i = 0; !status && i < count; i++) {
-		struct sonde_metric metric = *sonde_definitions_metric(remap->source, i);
+	*id = SONDE_NONE;
+	if (module >= remap->module_count)
+		return SONDE_OK;
+	pthread_mutex_lock(&remap->lock);
+	if (remap->modules[module] == SONDE_NONE)
+		status = copy_module(remap, module, SONDE_NONE, &remap->modules[module], err);
+	*id = remap->modules[module];
+	pthread_mutex_unlock(&remap->lock);
+	return status;
+}
 
-		status = copy_string(remap, &metric.name, err);
-		if (!status)
-			status = copy_string(remap, &metric.unit, err);
-		if (!status)
-			status = copy_string(remap, &metric.scope, err);
-		if (!status)
-			status = sonde_definitions_add_metric(remap->target, &metric, &id, err);
+uint32_t sonde_remap_metric(const struct sonde_remap *remap, uint32_t metric)
+{
+	return mapped(remap->metrics, remap->metric_count, metric);
+}
+
+static bool is_metric(const struct sonde_metric *a, const struct sonde_metric *b)
+{
+	return a->name == b->name && a->unit == b->unit && a->scope == b->scope &&
+	       a->statistic == b->statistic;
+}
+
+enum sonde_status sonde_unite_metric(struct sonde_definitions *target,
+				     const struct sonde_metric *metric, uint32_t *id,
+				     struct sonde_error *err)
+{
+	uint32_t count = sonde_definitions_metric_count(target);
+
+	for (*id = 0; *id < count; ++*id) {
+		if (is_metric(sonde_definitions_metric(target, *id), metric))
+			return SONDE_OK;
 	}
+	return sonde_definitions_add_metric(target, metric, id, err);
+}
+
+static uint64_t metric_key(const struct sonde_metric *metric)
+{
+	uint64_t hash = sonde_hash_mix((uint64_t)metric->name << 32 | metric->scope);
+
+	return sonde_hash_mix(hash ^ ((uint64_t)metric->statistic << 32 | metric->unit));
+}
+
+/* The same metric of an earlier source; of several with one key only the first is found. */
+static uint32_t find_metric(const struct sonde_remap *remap, const struct sonde_key_map *earlier,
+			    const struct sonde_metric *metric)
+{
+	uint32_t id = sonde_key_map_find(earlier, metric_key(metric));
+
+	if (id == SONDE_NONE || !is_metric(sonde_definitions_metric(remap->target, id), metric))
+		return SONDE_NONE;
+	return id;
+}
+
+static enum sonde_status copy_metric(struct sonde_remap *remap, uint32_t number,
+				     const struct sonde_key_map *earlier, struct sonde_error *err)
+{
+	struct sonde_metric metric = *sonde_definitions_metric(remap->source, number);
+	enum sonde_status status = copy_string(remap, &metric.name, err);
+
+	if (!status)
+		status = copy_string(remap, &metric.unit, err);
+	if (!status)
+		status = copy_string(remap, &metric.description, err);
+	if (!status)
+		status = copy_string(remap, &metric.scope, err);
+	if (!status)
+		status = copy_string(remap, &metric.statistic, err);
+	if (status)
+		return status;
+	remap->metrics[number] = find_metric(remap, earlier, &metric);
+	if (remap->metrics[number] != SONDE_NONE)
+		return SONDE_OK;
+	return sonde_definitions_add_metric(remap->target, &metric, &remap->metrics[number], err);
+}
+
+/* What sources measured by the same name and scope is one metric. */
+static enum sonde_status copy_metrics(struct sonde_remap *remap, struct sonde_error *err)
+{
+	uint32_t before = sonde_definitions_metric_count(remap->target);
+	enum sonde_status status = SONDE_OK;
+	struct sonde_key_map earlier = { 0 };
+
+	for (uint32_t i = 0; !status && i < before; i++) {
+		uint64_t key = metric_key(sonde_definitions_metric(remap->target, i));
+
+		if (sonde_key_map_find(&earlier, key) == SONDE_NONE &&
+		    !sonde_key_map_add(&earlier, key, i))
+			status = sonde_fail_nomem(err);
+	}
+	for (uint32_t i = 0; !status && i < remap->metric_count; i++)
+		status = copy_metric(remap, i, &earlier, err);
+	sonde_key_map_release(&earlier);
 	return status;
 }
 
@@ -230,7 +340,10 @@ static enum sonde_status copy_function(struct sonde_remap *remap, uint32_t id, u
 	enum sonde_status status;
 
 	function.process = process;
-	function.module = mapped(remap->modules, remap->module_count, function.module);
+	if (function.module < remap->module_count || function.module == SONDE_NONE)
+		function.module = mapped(remap->modules, remap->module_count, function.module);
+	else if ((status = late_module(remap, function.module, &function.module, err)))
+		return status;
 	status = copy_string(remap, &function.name, err);
 	if (!status)
 		status = copy_string(remap, &function.raw_name, err);
@@ -433,11 +546,13 @@ static struct sonde_remap *remap_alloc(const struct sonde_definitions *source,
 	remap->process_count = sonde_definitions_process_count(source);
 	remap->track_count = sonde_definitions_track_count(source);
 	remap->module_count = sonde_definitions_module_count(source);
+	remap->metric_count = sonde_definitions_metric_count(source);
 	remap->clocks = new_ids(remap->clock_count);
 	remap->processes = new_ids(remap->process_count);
 	remap->tracks = new_ids(remap->track_count);
 	remap->modules = new_ids(remap->module_count);
-	if (remap->clocks && remap->processes && remap->tracks && remap->modules)
+	remap->metrics = new_ids(remap->metric_count);
+	if (remap->clocks && remap->processes && remap->tracks && remap->modules && remap->metrics)
 		return remap;
 	sonde_remap_free(remap);
 	return NULL;
@@ -469,10 +584,12 @@ void sonde_remap_free(struct sonde_remap *remap)
 		return;
 	id_map_release(&remap->functions);
 	id_map_release(&remap->event_types);
+	sonde_key_map_release(&remap->late_modules);
 	free(remap->clocks);
 	free(remap->processes);
 	free(remap->tracks);
 	free(remap->modules);
+	free(remap->metrics);
 	pthread_mutex_destroy(&remap->lock);
 	free(remap);
 }

@@ -73,6 +73,18 @@ enum sonde_status sonde_remap_event_type(struct sonde_remap *remap, uint32_t eve
 enum sonde_status sonde_remap_string(struct sonde_remap *remap, uint32_t *string,
 				     struct sonde_error *err);
 
+/* The target's id of a module that a context names, also of one whose process is not wanted. */
+enum sonde_status sonde_remap_module(struct sonde_remap *remap, uint32_t module, uint32_t *id,
+				     struct sonde_error *err);
+
+/* The target's id of a metric; SONDE_NONE for one that the source does not have. */
+uint32_t sonde_remap_metric(const struct sonde_remap *remap, uint32_t metric);
+
+/* The target's metric that says the same as *metric (in the target's strings), or a new one. */
+enum sonde_status sonde_unite_metric(struct sonde_definitions *target,
+				     const struct sonde_metric *metric, uint32_t *id,
+				     struct sonde_error *err);
+
 /* For a first try without a call. */
 const struct sonde_id_map *sonde_remap_functions(const struct sonde_remap *remap);
 

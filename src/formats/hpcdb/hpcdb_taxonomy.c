@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The values of what is shown: formulas over the statistics of a context. */
+#include "formats/hpcdb/hpcdb_taxonomy.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "formats/hpcdb/hpcdb_read.h"
+
+void hpcdb_taxonomy_release(struct hpcdb_taxonomy *taxonomy)
+{
+	for (size_t i = 0; i < taxonomy->inputs.count; i++)
+		hpcdb_formula_release(&taxonomy->inputs.items[i].formula);
+	for (size_t i = 0; i < taxonomy->variants.count; i++) {
+		for (int cost = 0; cost < HPCDB_COSTS; cost++)
+			hpcdb_formula_release(&taxonomy->variants.items[i].costs[cost]);
+	}
+	sonde_vec_release(&taxonomy->inputs);
+	sonde_vec_release(&taxonomy->metrics);
+	sonde_vec_release(&taxonomy->variants);
+	sonde_arena_release(&taxonomy->texts);
+}
+
+/* The variant of that name, or the variant's count where there is none. */
+static uint32_t find_variant(const struct hpcdb_taxonomy *taxonomy,
+			     const struct hpcdb_shown_metric *metric, const char *name)
+{
+	uint32_t i = 0;
+
+	while (i < metric->variant_count &&
+	       strcmp(taxonomy->variants.items[metric->first_variant + i].name, name))
+		i++;
+	return i;
+}
+
+/* As deep as metrics are within each other, which the reader bounds. */
+bool hpcdb_taxonomy_evaluate(const struct hpcdb_taxonomy *taxonomy, uint32_t metric,
+			     uint32_t variant, enum hpcdb_cost cost,
+			     const struct hpcdb_formula_values *values, double *result)
+{
+	const struct hpcdb_shown_metric *shown = &taxonomy->metrics.items[metric];
+	const struct hpcdb_variant *chosen;
+	const char *name;
+	double value;
+
+	*result = 0;
+	if (variant >= shown->variant_count)
+		return false;
+	chosen = &taxonomy->variants.items[shown->first_variant + variant];
+	if (chosen->kind == HPCDB_BY_FORMULA)
+		return hpcdb_formula_evaluate(&chosen->costs[cost], values, result);
+	name = chosen->child_variant ? chosen->child_variant : chosen->name;
+	for (uint32_t child = metric + 1; child < shown->end;
+	     child = taxonomy->metrics.items[child].end) {
+		uint32_t number = find_variant(taxonomy, &taxonomy->metrics.items[child], name);
+
+		if (!hpcdb_taxonomy_evaluate(taxonomy, child, number, cost, values, &value))
+			return false;
+		*result += value;
+		if (chosen->kind == HPCDB_FIRST_CHILD)
+			break;
+	}
+	return metric + 1 < shown->end;
+}
+
+static uint32_t find_metric(const struct hpcdb_recording *database, const struct hpcdb_input *input)
+{
+	const struct hpcdb_meta *meta = &database->meta;
+	struct hpcdb_formula formula = { 0 };
+	uint32_t found = SONDE_NONE;
+
+	for (size_t i = 0; i < meta->summaries.count && found == SONDE_NONE; i++) {
+		const struct hpcdb_summary *summary = &meta->summaries.items[i];
+
+		if (summary->scope == HPCDB_NO_RECORD || summary->combine != input->combine ||
+		    strcmp(meta->scopes.items[summary->scope].name.text, input->scope) ||
+		    strcmp(meta->metrics.items[summary->metric].name.text, input->metric))
+			continue;
+		if (hpcdb_formula_parse(&formula, summary->formula.text, summary->formula.length,
+					NULL) == SONDE_OK &&
+		    hpcdb_formula_equal(&formula, &input->formula))
+			found = database->stat_uses[summary->id].metric;
+	}
+	hpcdb_formula_release(&formula);
+	return found;
+}
+
+enum sonde_status hpcdb_taxonomy_bind(struct hpcdb_taxonomy_binding *binding,
+				      const struct hpcdb_taxonomy *taxonomy,
+				      struct sonde_recording *recording, struct sonde_error *err)
+{
+	*binding = (struct hpcdb_taxonomy_binding){ recording, taxonomy, NULL };
+	if (recording->format != &sonde_format_hpcdb)
+		return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
+				  "expected an HPCToolkit database, found format %s",
+				  recording->format->info.name);
+	binding->metrics = calloc(taxonomy->inputs.count + 1, sizeof(*binding->metrics));
+	if (!binding->metrics)
+		return sonde_fail_nomem(err);
+	for (size_t i = 0; i < taxonomy->inputs.count; i++)
+		binding->metrics[i] = find_metric(recording->data, &taxonomy->inputs.items[i]);
+	return SONDE_OK;
+}
+
+void hpcdb_taxonomy_unbind(struct hpcdb_taxonomy_binding *binding)
+{
+	free(binding->metrics);
+	binding->metrics = NULL;
+}
+
+struct lookup {
+	const struct hpcdb_taxonomy_binding *binding;
+	uint32_t context;
+};
+
+static bool find_input(void *data, uint32_t input, double *value)
+{
+	const struct lookup *lookup = data;
+	uint32_t metric = lookup->binding->metrics[input];
+
+	return metric != SONDE_NONE &&
+	       sonde_recording_value(lookup->binding->recording, SONDE_NONE, lookup->context,
+				     metric, value, NULL) == SONDE_OK;
+}
+
+bool hpcdb_taxonomy_value(const struct hpcdb_taxonomy_binding *binding, uint32_t metric,
+			  uint32_t variant, enum hpcdb_cost cost, uint32_t context, double *result)
+{
+	struct lookup lookup = { binding, context };
+	struct hpcdb_formula_values values = { .value = NAN, .find = find_input, .data = &lookup };
+
+	return hpcdb_taxonomy_evaluate(binding->taxonomy, metric, variant, cost, &values, result);
+}

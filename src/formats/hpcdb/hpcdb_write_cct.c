@@ -50,7 +50,7 @@ static enum sonde_status exchange_totals(struct hpcdb_job *job, struct sonde_err
 	enum sonde_status status = mine ? SONDE_OK : sonde_fail_nomem(err);
 
 	status = sonde_team_agree(job->team, status, err);
-	for (uint32_t i = 0; i < contexts && status >= 0; i += EXCHANGED) {
+	for (uint32_t i = 0; mine && i < contexts && status >= 0; i += EXCHANGED) {
 		uint32_t count = contexts - i < EXCHANGED ? contexts - i : EXCHANGED;
 
 		for (uint32_t k = 0; k < count; k++)

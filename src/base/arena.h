@@ -15,6 +15,9 @@ struct sonde_arena {
 
 void sonde_arena_release(struct sonde_arena *arena);
 
+/* Takes back all that was given out, and keeps the newest block for what comes. */
+void sonde_arena_clear(struct sonde_arena *arena);
+
 /* Aligned for any type, not zeroed; NULL where memory failed. */
 void *sonde_arena_take(struct sonde_arena *arena, size_t size);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `sonde dump`: the events of a recording, ordered by time over all tracks. */
+/* `sonde dump`: the events of a recording, ordered by time over all tracks, or a profile. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/commands.h"
 #include "cli/dump.h"
+#include "cli/dump_profile.h"
 #include "cli/human.h"
 #include "cli/input.h"
 #include "cli/select.h"
@@ -19,7 +20,11 @@ struct dump_options {
 	uint64_t limit;
 	uint64_t offset;
 	uint64_t resource; /* UINT64_MAX: events */
+	const char *metric;
 	unsigned int time; /* enum dump_time */
+	bool contexts;
+	bool values;
+	bool samples;
 	bool json;
 	bool csv;
 	bool detail;
@@ -47,6 +52,25 @@ static const struct cli_option dump_own_options[] = {
 	  .kind = CLI_FLAG,
 	  .help = "show what was captured with an event: registers, stack bytes",
 	  .offset = offsetof(struct dump_options, detail) },
+	{ .name = "contexts",
+	  .kind = CLI_FLAG,
+	  .help = "of a profile: the tree of calling contexts, with the values of a metric; this is "
+		  "what is shown of a recording without events",
+	  .offset = offsetof(struct dump_options, contexts) },
+	{ .name = "values",
+	  .kind = CLI_FLAG,
+	  .help = "of a profile: every value, track by track, then what is over all tracks",
+	  .offset = offsetof(struct dump_options, values) },
+	{ .name = "samples",
+	  .kind = CLI_FLAG,
+	  .help = "of a profile: in which context each track was, and since when",
+	  .offset = offsetof(struct dump_options, samples) },
+	{ .name = "metric",
+	  .argument = "NAME",
+	  .kind = CLI_TEXT,
+	  .help = "the metric to show with --contexts, or the only one with --values; 'sonde info' "
+		  "lists them",
+	  .offset = offsetof(struct dump_options, metric) },
 	{ .name = "time",
 	  .argument = "HOW",
 	  .kind = CLI_CHOICE,
@@ -57,12 +81,12 @@ static const struct cli_option dump_own_options[] = {
 	  .short_name = 'n',
 	  .argument = "N",
 	  .kind = CLI_NUMBER,
-	  .help = "print at most N events",
+	  .help = "print at most N events, or lines of a profile",
 	  .offset = offsetof(struct dump_options, limit) },
 	{ .name = "offset",
 	  .argument = "N",
 	  .kind = CLI_NUMBER,
-	  .help = "pass over the first N events that would be printed",
+	  .help = "pass over the first N that would be printed",
 	  .offset = offsetof(struct dump_options, offset) },
 	{ .name = "resource",
 	  .argument = "N",
@@ -378,6 +402,85 @@ static int put_resource(struct cli *cli, struct dump_run *run)
 	return CLI_OK;
 }
 
+/* Whether something else than events is meant. */
+static bool shows_profile(const struct dump_run *run)
+{
+	const struct dump_options *options = run->options;
+	unsigned int lanes = sonde_recording_lanes(run->recording);
+
+	return options->contexts || options->values || options->samples ||
+	       (!(lanes & SONDE_LANE_EVENTS) && (lanes & SONDE_LANE_CONTEXTS));
+}
+
+/* Options that mean nothing for what is to be shown. */
+static int check_profile_options(struct cli *cli, const struct dump_run *run)
+{
+	const struct dump_options *options = run->options;
+	const struct sonde_selection_spec *spec = &run->selected.spec;
+
+	if (options->contexts + options->values + options->samples > 1)
+		return cli_usage(cli, "--contexts, --values and --samples exclude each other");
+	if (spec->function_count || spec->kinds || spec->min_depth || spec->max_depth)
+		return cli_usage(cli, "--function, --kind and depths are for events: a profile is "
+				      "selected by --track, and samples by time");
+	if ((spec->from_ns || spec->to_ns) && !options->samples)
+		return cli_usage(cli, "--from and --to are for events and samples: values are sums "
+				      "over the whole time");
+	return CLI_OK;
+}
+
+static void tell_no_profile(struct cli *cli, const struct dump_profile *dump)
+{
+	if (dump->printed || !dump->left)
+		return;
+	if (!dump->context_count)
+		cli_note(cli, "the recording has no calling contexts, values and samples; without "
+			      "these options its events are shown");
+	else
+		cli_note(cli, "nothing fits what was asked for");
+}
+
+static int dump_a_profile(struct cli *cli, struct dump_run *run)
+{
+	const struct dump_options *options = run->options;
+	struct dump_profile dump = {
+		.cli = cli,
+		.recording = run->recording,
+		.definitions = sonde_recording_definitions(run->recording),
+		.spec = &run->selected.spec,
+		.metric = options->metric,
+		.form = options->json ? DUMP_PROFILE_JSON :
+			options->csv  ? DUMP_PROFILE_CSV :
+					DUMP_PROFILE_TEXT,
+		.time = options->time,
+		.to_skip = options->offset,
+		.left = options->limit,
+	};
+	struct sonde_error err = { 0 };
+	enum sonde_status status;
+	uint64_t last_ns;
+	int code = cli_selection_resolve(cli, run->recording, &options->range, &options->filter,
+					 &run->selected);
+
+	if (code == CLI_OK)
+		code = check_profile_options(cli, run);
+	if (code != CLI_OK)
+		return code;
+	sonde_recording_time_range(run->recording, &dump.start_ns, &last_ns);
+	status =
+		sonde_recording_contexts(run->recording, &dump.contexts, &dump.context_count, &err);
+	if (status == SONDE_OK && options->values)
+		status = dump_values(&dump, &err);
+	else if (status == SONDE_OK && options->samples)
+		status = dump_samples(&dump, &err);
+	else if (status == SONDE_OK)
+		status = dump_contexts(&dump, &err);
+	if (status != SONDE_OK)
+		return cli_fail(cli, &err);
+	tell_no_profile(cli, &dump);
+	return CLI_OK;
+}
+
 static void release_run(struct dump_run *run)
 {
 	sonde_merged_cursor_free(run->cursor);
@@ -403,15 +506,19 @@ static int run(struct cli *cli, const void *options)
 	if (code != CLI_OK)
 		return code;
 	cli_warn_of_faults(cli, run.recording);
-	code = run.options->resource == UINT64_MAX ? dump_recording(cli, &run) :
-						     put_resource(cli, &run);
+	if (run.options->resource != UINT64_MAX)
+		code = put_resource(cli, &run);
+	else if (shows_profile(&run))
+		code = dump_a_profile(cli, &run);
+	else
+		code = dump_recording(cli, &run);
 	release_run(&run);
 	return code;
 }
 
 const struct cli_command cmd_dump = {
 	.name = "dump",
-	.summary = "print the events of a recording",
+	.summary = "print the events of a recording, or the tree of a profile",
 	.usage = "sonde dump [OPTIONS] RECORDING",
 	.description =
 		"Prints the events of all tracks in the order of time, one a line: the time, the "
@@ -425,7 +532,11 @@ const struct cli_command cmd_dump = {
 		"are written out. Arguments follow the name, (n=7, s=\"outer\"), with values as in "
 		"JSON; on a terminal they are cut to its width. Flows and ranges end with their "
 		"number. Events that 'sonde cut' made to open or close a call "
-		"are marked (synthetic). Control characters in names are shown escaped.",
+		"are marked (synthetic). Control characters in names are shown escaped.\n"
+		"\n"
+		"A profile has calling contexts in place of events: paths of calls, down to loops "
+		"and lines, and how much of a metric was spent in each. They are shown as a tree; "
+		"--values and --samples show what the tree is made of.",
 	.section = CLI_SECTION_LOOK,
 	.operands = { .name = "RECORDING", .kind = CLI_OPERAND_PATH, .at_least = 1, .at_most = 1 },
 	.options =
@@ -448,6 +559,8 @@ const struct cli_command cmd_dump = {
 			  "calls of some functions, with registers and stack" },
 			{ "sonde dump trace --csv > trace.csv", "for a spreadsheet or a database" },
 			{ "sonde dump trace --json --limit 5", "for a program: an object a line" },
+			{ "sonde dump database --metric 'REALTIME (sec)'",
+			  "where the time went, as a profile tells it" },
 			{ 0 },
 		},
 	.options_size = sizeof(struct dump_options),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `sonde info`: what a recording is, in one screen. Looks at definitions only, never at events. */
+/* `sonde info`: what a recording is, in one screen. Looks at definitions, never at events. */
 #include "cli/commands.h"
 #include "cli/info.h"
 #include "cli/input.h"
@@ -66,7 +66,8 @@ const struct cli_command cmd_info = {
 	.description =
 		"Shows the format of each recording, whether it is finished or damaged, its "
 		"processes, clock and time span, its tracks, and how much of everything there is. "
-		"Takes the same time for a large recording as for a small one. With --verbose "
+		"Takes the same time for a large recording as for a small one. Of a profile it "
+		"tells what was measured, and where each track ran. With --verbose "
 		"every track, module, type of event and embedded resource is listed, and everything "
 		"else that the recording says about itself.",
 	.section = CLI_SECTION_LOOK,

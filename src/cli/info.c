@@ -5,6 +5,8 @@
 #include <ftw.h>
 #include <sys/stat.h>
 
+#include "model/identity.h"
+
 /* nftw() hands nothing through; one walk at a time. */
 static uint64_t walked_bytes;
 
@@ -27,6 +29,97 @@ static uint64_t bytes_on_disk(const char *path)
 	walked_bytes = 0;
 	nftw(path, add_size, 16, FTW_PHYS);
 	return walked_bytes;
+}
+
+/* So many values are counted at most: it must not take long. */
+#define VALUES_COUNTED 20000000
+
+static void count_values(struct info *info)
+{
+	uint32_t tracks = sonde_definitions_track_count(info->definitions);
+
+	for (uint32_t i = 0; i < tracks && !info->values_not_counted; i++) {
+		struct sonde_value_cursor *cursor = NULL;
+		const struct sonde_value *values;
+		size_t count;
+
+		if (sonde_value_cursor_open(info->recording, i, &cursor, NULL))
+			continue;
+		while (!info->values_not_counted &&
+		       !sonde_value_cursor_next(cursor, &values, &count, NULL)) {
+			info->value_count += count;
+			info->values_not_counted = info->value_count > VALUES_COUNTED;
+		}
+		sonde_value_cursor_free(cursor);
+	}
+}
+
+/* What cannot be read is not counted: the findings tell of it. */
+static void gather_profile(struct info *info)
+{
+	unsigned int lanes = sonde_recording_lanes(info->recording);
+	const struct sonde_context *contexts;
+
+	info->has_events = (lanes & SONDE_LANE_EVENTS) || !(lanes & SONDE_LANE_CONTEXTS);
+	if (sonde_recording_contexts(info->recording, &contexts, &info->context_count, NULL))
+		info->context_count = 0;
+	if (lanes & SONDE_LANE_VALUES)
+		count_values(info);
+}
+
+static void add_word(struct sonde_buffer *words, const char *word)
+{
+	if (!*word)
+		return;
+	if (words->size)
+		sonde_buffer_put_text(words, ", ");
+	sonde_buffer_put_text(words, word);
+}
+
+bool info_metrics_next(struct info_metrics *metrics, const struct info *info)
+{
+	const struct sonde_definitions *definitions = info->definitions;
+	const struct sonde_metric *other;
+
+	while ((metrics->metric = sonde_definitions_metric(definitions, metrics->place)) &&
+	       sonde_key_map_find(&metrics->seen, metrics->metric->name) != SONDE_NONE)
+		metrics->place++;
+	if (!metrics->metric || !sonde_key_map_add(&metrics->seen, metrics->metric->name, 0))
+		return false;
+	sonde_buffer_clear(&metrics->scopes);
+	sonde_buffer_clear(&metrics->statistics);
+	for (uint32_t i = metrics->place; (other = sonde_definitions_metric(definitions, i)); i++) {
+		if (other->name != metrics->metric->name)
+			continue;
+		/* each statistic comes with every scope: those of the first scope are all */
+		if (!other->statistic)
+			add_word(&metrics->scopes,
+				 sonde_definitions_string(definitions, other->scope));
+		else if (other->scope == metrics->metric->scope)
+			add_word(&metrics->statistics,
+				 sonde_definitions_string(definitions, other->statistic));
+	}
+	metrics->place++;
+	return true;
+}
+
+void info_metrics_release(struct info_metrics *metrics)
+{
+	sonde_buffer_release(&metrics->scopes);
+	sonde_buffer_release(&metrics->statistics);
+	sonde_key_map_release(&metrics->seen);
+}
+
+const char *info_identity(const struct info *info, uint32_t track, char space[INFO_IDENTITY_SIZE])
+{
+	struct sonde_identity identities[SONDE_IDENTITY_LIMIT];
+	size_t count;
+
+	if (!sonde_definitions_find_attribute(info->definitions, SONDE_OWNER_TRACK, track,
+					      SONDE_IDENTITY_ATTRIBUTE) ||
+	    sonde_identity_of_track(info->definitions, track, identities, &count, NULL))
+		return "";
+	return sonde_identity_text(identities, count, space, INFO_IDENTITY_SIZE);
 }
 
 struct sonde_blob info_resource(const struct info *info, uint32_t number)
@@ -56,7 +149,9 @@ void info_gather(struct info *info, struct sonde_recording *recording)
 		info->detail_count += track->detail_count;
 		info->dropped_count += track->dropped_events;
 		info->unfinished_count += track->unfinished;
+		info->sample_count += track->sample_count;
 	}
+	gather_profile(info);
 	for (i = 0; i < info->resource_count; i++)
 		info->resource_bytes += info_resource(info, i).size;
 }

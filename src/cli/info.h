@@ -3,9 +3,10 @@
 #ifndef SONDE_CLI_INFO_H
 #define SONDE_CLI_INFO_H
 
-#include <sonde/recording.h>
+#include <sonde/profile.h>
 
 #include "base/json.h"
+#include "base/map.h"
 #include "cli/cli.h"
 
 void cli_put_info(struct cli *cli, struct sonde_recording *recording);
@@ -20,6 +21,11 @@ struct info {
 	bool has_time;
 	uint64_t first_ns, last_ns;
 	uint64_t event_count, detail_count, dropped_count;
+	uint64_t sample_count;
+	uint64_t value_count;	 /* of the tracks */
+	bool values_not_counted; /* there are more than that */
+	uint32_t context_count;
+	bool has_events; /* or may have: it is no mere profile */
 	uint32_t unfinished_count;
 	uint64_t bytes; /* on disk */
 	uint32_t resource_count;
@@ -27,6 +33,21 @@ struct info {
 };
 
 void info_gather(struct info *info, struct sonde_recording *recording);
+
+/* Metrics by name: each name comes once, with words with commas for its scopes and statistics. */
+struct info_metrics {
+	const struct sonde_metric *metric;
+	struct sonde_buffer scopes, statistics;
+	uint32_t place;		   /* where the search goes on */
+	struct sonde_key_map seen; /* names */
+};
+/* From a zeroed struct on; false past the last. */
+bool info_metrics_next(struct info_metrics *metrics, const struct info *info);
+void info_metrics_release(struct info_metrics *metrics);
+
+/* Who a track is, "NODE 0x1 RANK 3": the last part of `space`. "" where the recording does not say. */
+#define INFO_IDENTITY_SIZE 256
+const char *info_identity(const struct info *info, uint32_t track, char space[INFO_IDENTITY_SIZE]);
 
 /* "damaged", "unfinished" or "finished". */
 const char *info_state(const struct info *info);

@@ -49,8 +49,10 @@ static void put_process(struct info_writer *writer, uint32_t id)
 static void put_track(struct info_writer *writer, uint32_t id)
 {
 	const struct sonde_track *track = sonde_definitions_track(writer->info.definitions, id);
-	uint64_t none = track->event_count ? UINT64_MAX : 0; /* no events: the times are 0 */
-	char space[SONDE_LABEL_SIZE];
+	bool is_empty = !track->event_count && !track->sample_count;
+	uint64_t none = is_empty ? 0 : UINT64_MAX; /* then the times are 0 */
+	char space[SONDE_LABEL_SIZE], identity_space[INFO_IDENTITY_SIZE];
+	const char *identity = info_identity(&writer->info, id, identity_space);
 
 	sonde_json_member_u64(writer->json, "process", track->process);
 	sonde_json_member_string(
@@ -60,8 +62,11 @@ static void put_track(struct info_writer *writer, uint32_t id)
 	sonde_json_member_u64(writer->json, "slot", track->slot);
 	put_or_null(writer, "os_id", track->os_id, UINT64_MAX);
 	sonde_json_member_u64(writer->json, "events", track->event_count);
+	sonde_json_member_u64(writer->json, "samples", track->sample_count);
 	sonde_json_member_u64(writer->json, "details", track->detail_count);
 	sonde_json_member_u64(writer->json, "dropped", track->dropped_events);
+	if (*identity)
+		sonde_json_member_string(writer->json, "identity", identity);
 	put_or_null(writer, "first_ns", track->time_first_ns, none);
 	put_or_null(writer, "last_ns", track->time_last_ns, none);
 	sonde_json_member_bool(writer->json, "unfinished", track->unfinished);
@@ -108,6 +113,22 @@ static void put_event_type(struct info_writer *writer, uint32_t id)
 	put_string(writer, "arguments", type->arguments);
 	sonde_json_member_bool(writer->json, "scope", type->is_scope);
 	sonde_json_member_u64(writer->json, "flags", type->flags);
+}
+
+static void put_metric(struct info_writer *writer, uint32_t id)
+{
+	const struct sonde_metric *metric = sonde_definitions_metric(writer->info.definitions, id);
+
+	put_string(writer, "name", metric->name);
+	put_string(writer, "scope", metric->scope);
+	if (metric->statistic)
+		put_string(writer, "statistic", metric->statistic);
+	if (metric->unit)
+		put_string(writer, "unit", metric->unit);
+	if (metric->description)
+		put_string(writer, "description", metric->description);
+	if (metric->hidden)
+		sonde_json_member_bool(writer->json, "hidden", true);
 }
 
 static void put_clock(struct info_writer *writer, uint32_t id)
@@ -195,6 +216,10 @@ static void put_summary(struct info_writer *writer)
 	sonde_json_member_u64(writer->json, "bytes", info->bytes);
 	sonde_json_member_u64(writer->json, "events", info->event_count);
 	sonde_json_member_u64(writer->json, "details", info->detail_count);
+	sonde_json_member_u64(writer->json, "contexts", info->context_count);
+	put_or_null(writer, "values", info->values_not_counted ? UINT64_MAX : info->value_count,
+		    UINT64_MAX);
+	sonde_json_member_u64(writer->json, "samples", info->sample_count);
 	sonde_json_member_u64(writer->json, "dropped", info->dropped_count);
 	if (info->has_time) {
 		sonde_json_member_u64(writer->json, "first_ns", info->first_ns);
@@ -215,6 +240,7 @@ void cli_put_info_json(struct cli *cli, struct sonde_recording *recording,
 		{ "modules", sonde_definitions_module_count, put_module },
 		{ "functions", sonde_definitions_function_count, put_function },
 		{ "event_types", sonde_definitions_event_type_count, put_event_type },
+		{ "metrics", sonde_definitions_metric_count, put_metric },
 		{ "attributes", sonde_definitions_attribute_count, put_attribute },
 	};
 	struct info_writer writer = { .cli = cli, .json = json };

@@ -16,6 +16,8 @@
 #define PROCESSES_SHOWN 4
 #define TRACKS_SHOWN 20
 #define ABOUT_SHOWN 6
+#define METRICS_SHOWN 8
+#define METRICS_MOST 1000 /* with -v too: looking each up takes its time */
 
 static void put_label(struct cli *cli, const char *label)
 {
@@ -138,7 +140,7 @@ static void put_time(struct cli *cli, const struct info *info)
 
 	put_label(cli, "time");
 	if (!info->has_time) {
-		sonde_buffer_put_text(&cli->out, "no events\n");
+		sonde_buffer_put_text(&cli->out, info->has_events ? "no events\n" : "no samples\n");
 		return;
 	}
 	cli_put_duration(&cli->out, info->last_ns - info->first_ns, " ");
@@ -156,15 +158,61 @@ static void put_time(struct cli *cli, const struct info *info)
 	sonde_buffer_put_char(&cli->out, '\n');
 }
 
+/* "CPUTIME (sec): point, execution; over all tracks: sum" */
+static void put_metrics(struct cli *cli, const struct info *info)
+{
+	uint32_t most = cli->common.verbose ? METRICS_MOST : METRICS_SHOWN, shown = 0;
+	struct info_metrics metrics = { 0 };
+
+	while (shown < most && info_metrics_next(&metrics, info)) {
+		put_label(cli, shown++ ? "" : "metrics");
+		put_string(cli, info, metrics.metric->name);
+		if (metrics.scopes.size && sonde_buffer_text(&metrics.scopes)) {
+			sonde_buffer_put_text(&cli->out, ": ");
+			cli_put_escaped(&cli->out, metrics.scopes.data);
+		}
+		if (metrics.statistics.size && sonde_buffer_text(&metrics.statistics)) {
+			sonde_buffer_put_text(&cli->out, "; over all tracks: ");
+			cli_put_escaped(&cli->out, metrics.statistics.data);
+		}
+		sonde_buffer_put_char(&cli->out, '\n');
+	}
+	if (shown == most && info_metrics_next(&metrics, info)) {
+		cli_put_spaces(&cli->out, LABEL_WIDTH + 2);
+		sonde_buffer_put_text(&cli->out, cli->common.verbose ? "... and more\n" :
+								       "... and more (use -v)\n");
+	}
+	info_metrics_release(&metrics);
+}
+
+/* The lanes of a profile, where there are any. */
+static void put_profile(struct cli *cli, const struct info *info)
+{
+	struct sonde_buffer *out = &cli->out;
+
+	if (!info->context_count && !info->sample_count && !info->value_count)
+		return;
+	put_label(cli, "profile");
+	cli_put_counted(out, info->context_count, "calling context");
+	sonde_buffer_put_text(out, info->values_not_counted ? ", more than " : ", ");
+	cli_put_counted(out, info->value_count, "value");
+	sonde_buffer_put_text(out, ", ");
+	cli_put_counted(out, info->sample_count, "sample");
+	sonde_buffer_put_char(out, '\n');
+	put_metrics(cli, info);
+}
+
 static void put_totals(struct cli *cli, const struct info *info)
 {
 	struct sonde_buffer *out = &cli->out;
 
 	put_label(cli, "holds");
-	cli_put_counted(out, info->event_count, "event");
-	sonde_buffer_put_text(out, ", ");
-	cli_put_counted(out, info->detail_count, "detail");
-	sonde_buffer_put_text(out, ", ");
+	if (info->has_events) {
+		cli_put_counted(out, info->event_count, "event");
+		sonde_buffer_put_text(out, ", ");
+		cli_put_counted(out, info->detail_count, "detail");
+		sonde_buffer_put_text(out, ", ");
+	}
 	cli_put_counted(out, sonde_definitions_track_count(info->definitions), "track");
 	sonde_buffer_put_text(out, ", ");
 	cli_put_counted(out, sonde_definitions_function_count(info->definitions), "function");
@@ -176,6 +224,7 @@ static void put_totals(struct cli *cli, const struct info *info)
 				"event type");
 	}
 	sonde_buffer_put_char(out, '\n');
+	put_profile(cli, info);
 	if (info->resource_count) {
 		put_label(cli, "embeds");
 		cli_put_counted(out, info->resource_count, "resource");
@@ -199,7 +248,7 @@ static void put_count_cell(struct cli_table *table, uint64_t count)
 static void put_time_cell(struct cli_table *table, const struct sonde_track *track,
 			  const struct info *info, uint64_t time_ns)
 {
-	if (track->event_count && time_ns >= info->first_ns)
+	if ((track->event_count || track->sample_count) && time_ns >= info->first_ns)
 		cli_put_duration(&table->text, time_ns - info->first_ns, " ");
 	cli_table_end_cell(table);
 }
@@ -209,19 +258,30 @@ static void put_track_row(struct cli_table *table, const struct info *info, uint
 	const struct sonde_track *track = sonde_definitions_track(info->definitions, id);
 	const struct sonde_process *process =
 		sonde_definitions_process(info->definitions, track->process);
-	char space[SONDE_LABEL_SIZE];
+	char space[SONDE_LABEL_SIZE], identity_space[INFO_IDENTITY_SIZE];
+	const char *label = sonde_definitions_track_label(info->definitions, id, space);
+	const char *identity = info_identity(info, id, identity_space);
 
 	put_count_cell(table, id);
 	if (process && process->os_id != SONDE_NONE &&
 	    sonde_definitions_process_count(info->definitions) > 1)
 		sonde_buffer_put_u64(&table->text, process->os_id);
 	cli_table_end_cell(table);
-	cli_put_escaped(&table->text, sonde_definitions_track_label(info->definitions, id, space));
+	cli_put_escaped(&table->text, label);
+	cli_table_end_cell(table);
+	/* many tracks are called what they are */
+	if (strcmp(identity, label))
+		sonde_buffer_put_text(&table->text, identity);
 	cli_table_end_cell(table);
 	if (track->os_id != UINT64_MAX)
 		sonde_buffer_put_u64(&table->text, track->os_id);
 	cli_table_end_cell(table);
-	put_count_cell(table, track->event_count);
+	if (info->has_events)
+		cli_put_count(&table->text, track->event_count);
+	cli_table_end_cell(table);
+	if (track->sample_count)
+		cli_put_count(&table->text, track->sample_count);
+	cli_table_end_cell(table);
 	if (track->detail_count)
 		cli_put_count(&table->text, track->detail_count);
 	cli_table_end_cell(table);
@@ -239,8 +299,9 @@ static void put_tracks(struct cli *cli, const struct info *info)
 {
 	static const struct cli_column columns[] = {
 		{ .title = "ID", .right = true },      { .title = "PID", .right = true },
-		{ .title = "TRACK", .shrinks = true }, { .title = "OS ID", .right = true },
-		{ .title = "EVENTS", .right = true },  { .title = "DETAILS", .right = true },
+		{ .title = "TRACK", .shrinks = true }, { .title = "WHERE" },
+		{ .title = "OS ID", .right = true },   { .title = "EVENTS", .right = true },
+		{ .title = "SAMPLES", .right = true }, { .title = "DETAILS", .right = true },
 		{ .title = "FIRST", .right = true },   { .title = "LAST", .right = true },
 		{ .title = "DROPPED", .right = true }, { .title = "STATE" },
 	};

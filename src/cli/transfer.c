@@ -214,6 +214,10 @@ static void put_summary_json(struct transfer *transfer, bool written)
 	sonde_json_member_u64(&json, "calls_closed", result->calls_closed);
 	sonde_json_member_u64(&json, "details_written", result->details_written);
 	sonde_json_member_u64(&json, "resources_written", result->blobs_written);
+	sonde_json_member_u64(&json, "contexts_written", result->contexts_written);
+	sonde_json_member_u64(&json, "values_written", result->values_written);
+	sonde_json_member_u64(&json, "samples_read", result->samples_read);
+	sonde_json_member_u64(&json, "samples_written", result->samples_written);
 	put_losses_json(&json, transfer->loss);
 	sonde_json_object_end(&json);
 	sonde_buffer_put_char(&transfer->cli->out, '\n');
@@ -257,6 +261,95 @@ static void put_losses(struct transfer *transfer, const char *title)
 	sonde_buffer_release(&elsewhere);
 }
 
+static void put_if_any(struct sonde_buffer *out, uint64_t count, const char *noun)
+{
+	if (!count)
+		return;
+	sonde_buffer_put_text(out, ", ");
+	cli_put_counted(out, count, noun);
+}
+
+/* What was written, by what the target holds. */
+static void put_written(struct sonde_buffer *out, const struct sonde_run_result *result)
+{
+	if (result->contexts_written) {
+		cli_put_counted(out, result->contexts_written, "calling context");
+		put_if_any(out, result->values_written, "value");
+		put_if_any(out, result->samples_written, "sample");
+		if (!result->events_read)
+			return;
+		sonde_buffer_put_text(out, " from ");
+		cli_put_counted(out, result->events_read, "event");
+		return;
+	}
+	cli_put_counted(out, result->events_written, "event");
+	if (result->samples_read && !result->events_read) {
+		sonde_buffer_put_text(out, " made of ");
+		cli_put_counted(out, result->samples_read, "sample");
+		return;
+	}
+	sonde_buffer_put_text(out, " of ");
+	cli_put_count(out, result->events_read);
+	sonde_buffer_put_text(out, " read, ");
+	cli_put_counted(out, result->details_written, "detail");
+}
+
+static void put_lanes(struct sonde_buffer *out, unsigned int lanes)
+{
+	static const struct {
+		unsigned int lane;
+		const char *name;
+	} all[] = {
+#define X(name, bit, text) { SONDE_LANE_##name, text },
+		SONDE_LANE_LIST(X)
+#undef X
+	};
+	size_t count = 0;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		if (!(lanes & all[i].lane))
+			continue;
+		sonde_buffer_put_text(out, count++ ? ", " : "");
+		sonde_buffer_put_text(out, all[i].name);
+	}
+}
+
+/* Nothing of what the source has was written: what is that, and who could hold it? */
+static void tell_nothing_held(struct transfer *transfer)
+{
+	unsigned int lanes = sonde_recording_lanes(transfer->sources[0]);
+	struct sonde_buffer text = { 0 };
+	size_t count = 0;
+
+	sonde_buffer_put_text(&text, "nothing but definitions was written: the recording has ");
+	put_lanes(&text, lanes);
+	sonde_buffer_put_format(&text, ", which format %s does not hold", transfer->format);
+	for (size_t i = 0; i < sonde_format_count(); i++) {
+		const struct sonde_format_info *info = sonde_format_info(sonde_format_at(i));
+
+		if (!(info->lanes_written & lanes & ~(unsigned int)SONDE_LANE_BLOBS))
+			continue;
+		sonde_buffer_put_format(
+			&text, count++ ? ", %s" : "; formats that hold some of it: %s", info->name);
+	}
+	if (sonde_buffer_text(&text))
+		cli_note(transfer->cli, "%s", text.data);
+	sonde_buffer_release(&text);
+}
+
+static void tell_if_empty(struct transfer *transfer)
+{
+	const struct sonde_run_result *result = &transfer->result;
+	unsigned int lanes = sonde_recording_lanes(transfer->sources[0]);
+
+	if (result->events_written || result->samples_written || result->values_written)
+		return;
+	if (result->events_read || result->samples_read)
+		cli_note(transfer->cli, "nothing fits what was asked for");
+	else if (lanes & (SONDE_LANE_CONTEXTS | SONDE_LANE_VALUES | SONDE_LANE_SAMPLES))
+		tell_nothing_held(transfer);
+}
+
 static void put_summary(struct transfer *transfer)
 {
 	const struct sonde_run_result *result = &transfer->result;
@@ -265,11 +358,7 @@ static void put_summary(struct transfer *transfer)
 	sonde_buffer_put_text(out, "wrote ");
 	cli_put_escaped(out, transfer->request->target->output);
 	sonde_buffer_put_format(out, " (%s): ", transfer->format);
-	cli_put_counted(out, result->events_written, "event");
-	sonde_buffer_put_text(out, " of ");
-	cli_put_count(out, result->events_read);
-	sonde_buffer_put_text(out, " read, ");
-	cli_put_counted(out, result->details_written, "detail");
+	put_written(out, result);
 	if (result->blobs_written) {
 		sonde_buffer_put_text(out, ", ");
 		cli_put_counted(out, result->blobs_written, "resource");
@@ -282,8 +371,7 @@ static void put_summary(struct transfer *transfer)
 		sonde_buffer_put_text(out, " closed at the end, by events marked synthetic\n");
 	}
 	put_losses(transfer, "lost:");
-	if (!result->events_written && result->events_read)
-		cli_note(transfer->cli, "no event fits what was asked for");
+	tell_if_empty(transfer);
 }
 
 static void put_result(struct transfer *transfer, bool written)

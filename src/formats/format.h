@@ -38,6 +38,7 @@ extern const struct sonde_format sonde_format_atf;
 extern const struct sonde_format sonde_format_cff;
 extern const struct sonde_format sonde_format_cff_json;
 extern const struct sonde_format sonde_format_hpcdb;
+extern const struct sonde_format sonde_format_hpcrun;
 extern const struct sonde_format sonde_format_wtf_calls;
 extern const struct sonde_format sonde_format_zts;
 

@@ -12,8 +12,8 @@
 #include "formats/format.h"
 
 static const struct sonde_format *const formats[] = {
-	&sonde_format_atf,   &sonde_format_cff,	      &sonde_format_cff_json,
-	&sonde_format_hpcdb, &sonde_format_wtf_calls, &sonde_format_zts,
+	&sonde_format_atf,    &sonde_format_cff,       &sonde_format_cff_json, &sonde_format_hpcdb,
+	&sonde_format_hpcrun, &sonde_format_wtf_calls, &sonde_format_zts,
 };
 
 #define FORMAT_COUNT (sizeof(formats) / sizeof(formats[0]))

@@ -42,10 +42,10 @@ struct node {
 	uint64_t hash;
 };
 
-struct class
-{
+struct function_class {
 	struct function_content content;
 	uint64_t hash;
+	uint32_t first; /* the function that stands for all of them */
 };
 
 struct sonde_context_union {
@@ -55,7 +55,7 @@ struct sonde_context_union {
 	SONDE_VEC(struct node) nodes;
 	struct index_table table;
 	/* functions that say the same, and the class of each function, SONDE_NONE while not met */
-	SONDE_VEC(struct class) classes;
+	SONDE_VEC(struct function_class) classes;
 	struct index_table class_table;
 	SONDE_VEC(uint32_t) class_of;
 	/* after finish */
@@ -176,12 +176,12 @@ static uint32_t find_class(const struct sonde_context_union *tree,
 
 	for (size_t i = (size_t)hash; table->size; i++) {
 		uint32_t number = table->slots[i & (table->size - 1)];
-		const struct class *class;
+		const struct function_class *found;
 
 		if (!number)
 			break;
-		class = &tree->classes.items[number - 1];
-		if (class->hash == hash && !memcmp(&class->content, content, sizeof(*content)))
+		found = &tree->classes.items[number - 1];
+		if (found->hash == hash && !memcmp(&found->content, content, sizeof(*content)))
 			return number - 1;
 	}
 	return SONDE_NONE;
@@ -190,7 +190,7 @@ static uint32_t find_class(const struct sonde_context_union *tree,
 static bool add_class(struct sonde_context_union *tree, const struct function_content *content,
 		      uint64_t hash, uint32_t *number)
 {
-	struct class *added;
+	struct function_class *added;
 
 	if (tree->classes.count * 2 >= tree->class_table.size) {
 		if (!index_widen(&tree->class_table))
@@ -201,7 +201,7 @@ static bool add_class(struct sonde_context_union *tree, const struct function_co
 	added = sonde_vec_push(&tree->classes);
 	if (!added)
 		return false;
-	*added = (struct class){ .content = *content, .hash = hash };
+	*added = (struct function_class){ .content = *content, .hash = hash, .first = SONDE_NONE };
 	*number = (uint32_t)(tree->classes.count - 1);
 	index_put(&tree->class_table, hash, *number);
 	return true;
@@ -211,7 +211,7 @@ static bool add_class(struct sonde_context_union *tree, const struct function_co
 static bool classify(struct sonde_context_union *tree, uint32_t function)
 {
 	struct function_content content;
-	uint32_t class;
+	uint32_t number;
 	uint64_t hash;
 
 	if (!tree->by_content || function == SONDE_NONE)
@@ -227,14 +227,16 @@ static bool classify(struct sonde_context_union *tree, uint32_t function)
 		return true;
 	content = function_content(tree->definitions, function);
 	hash = hash_words(tree->seed, &content, sizeof(content));
-	class = find_class(tree, &content, hash);
-	if (class == SONDE_NONE && !add_class(tree, &content, hash, &class))
+	number = find_class(tree, &content, hash);
+	if (number == SONDE_NONE && !add_class(tree, &content, hash, &number))
 		return false;
-	tree->class_of.items[function] = class;
+	tree->class_of.items[function] = number;
+	if (function < tree->classes.items[number].first)
+		tree->classes.items[number].first = function;
 	return true;
 }
 
-static uint32_t function_class(const struct sonde_context_union *tree, uint32_t function)
+static uint32_t class_of_function(const struct sonde_context_union *tree, uint32_t function)
 {
 	if (!tree->by_content || function == SONDE_NONE)
 		return function;
@@ -246,7 +248,7 @@ static struct content content_of(const struct sonde_context_union *tree, uint32_
 {
 	return (struct content){
 		.parent = parent,
-		.function = function_class(tree, context->function),
+		.function = class_of_function(tree, context->function),
 		.module = tree->by_content && context->module != SONDE_NONE ?
 				  module_path(tree->definitions, context->module) :
 				  context->module,
@@ -324,10 +326,8 @@ enum sonde_status sonde_context_union_add(struct sonde_context_union *tree, uint
 		tree->nodes.items[*node].context = *context;
 		return SONDE_OK;
 	}
-	/* of several functions and modules that say the same the first stands for all */
+	/* of several modules that say the same the first stands for all */
 	kept = &tree->nodes.items[*node].context;
-	if (context->function < kept->function)
-		kept->function = context->function;
 	if (context->module < kept->module)
 		kept->module = context->module;
 	return SONDE_OK;
@@ -480,6 +480,8 @@ static void fill_contexts(struct sonde_context_union *tree)
 		uint32_t end = context->end;
 
 		*context = node->context;
+		if (tree->by_content && context->function != SONDE_NONE)
+			context->function = tree->classes.items[node->content.function].first;
 		context->end = end;
 		context->parent = i ? tree->numbers[node->content.parent] : SONDE_NONE;
 		tree->node_of[tree->numbers[i]] = (uint32_t)i;

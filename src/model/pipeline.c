@@ -17,9 +17,20 @@ void sonde_sink_free(struct sonde_sink *sink)
 		sink->ops->free(sink);
 }
 
-static bool holds_blobs(const struct sonde_sink *sink)
+/* A lane without a function to feed it is not held. */
+static unsigned int held_lanes(const struct sonde_sink_ops *ops)
 {
-	return sink->ops->blob && (sink->ops->lanes & SONDE_LANE_BLOBS);
+	unsigned int held = ops->lanes;
+
+	if (!ops->blob)
+		held &= ~(unsigned int)SONDE_LANE_BLOBS;
+	if (!ops->contexts)
+		held &= ~(unsigned int)SONDE_LANE_CONTEXTS;
+	if (!ops->values)
+		held &= ~(unsigned int)SONDE_LANE_VALUES;
+	if (!ops->samples)
+		held &= ~(unsigned int)SONDE_LANE_SAMPLES;
+	return held;
 }
 
 static enum sonde_status take_sources(struct run *run, struct sonde_recording *const *sources,
@@ -240,7 +251,7 @@ static enum sonde_status feed_blobs(struct run *run, struct sonde_error *err)
 		const struct source *source = &run->sources[i];
 		uint32_t count = sonde_recording_blob_count(source->recording);
 
-		if (!holds_blobs(run->sink))
+		if (!sonde_run_holds(run, SONDE_LANE_BLOBS))
 			status = sonde_loss_add(run->loss, "resources",
 						"the target does not hold resources", count, err);
 		else
@@ -304,20 +315,18 @@ static bool loses(const struct sonde_loss *loss)
 
 static void fill_result(struct sonde_run_result *result, const struct run *run)
 {
-	unsigned int held = run->sink->ops->lanes;
-
 	result->events_read = run->events_read;
 	result->blobs_written = run->blobs_written;
 	result->samples_read = run->samples_read;
 	result->samples_written = run->samples_written;
 	result->values_written = run->values_written;
 	result->contexts_written = run->context_count;
-	if (!(held & SONDE_LANE_EVENTS))
+	if (!sonde_run_holds(run, SONDE_LANE_EVENTS))
 		return;
 	result->events_written = run->events_written;
 	result->calls_opened = run->calls_opened;
 	result->calls_closed = run->calls_closed;
-	if (held & SONDE_LANE_DETAILS)
+	if (sonde_run_holds(run, SONDE_LANE_DETAILS))
 		result->details_written = run->details_written;
 }
 
@@ -354,7 +363,7 @@ enum sonde_status sonde_pipeline_run(struct sonde_recording *const *sources, siz
 {
 	static const struct sonde_run_options none;
 	struct sonde_run_result ignored;
-	struct run run = { .sink = sink };
+	struct run run = { .sink = sink, .held = held_lanes(sink->ops) };
 	enum sonde_status status;
 
 	if (!options)

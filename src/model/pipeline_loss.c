@@ -46,8 +46,7 @@ static enum sonde_status count_lost_lanes(struct run *run, struct sonde_error *e
 		SONDE_LANE_LIST(X)
 #undef X
 	};
-	unsigned int held = run->sink->ops->lanes | SONDE_LANE_EVENTS | SONDE_LANE_DETAILS |
-			    SONDE_LANE_BLOBS;
+	unsigned int held = run->held | SONDE_LANE_EVENTS | SONDE_LANE_DETAILS | SONDE_LANE_BLOBS;
 
 	for (size_t i = 0; i < run->source_count; i++) {
 		const struct source *source = &run->sources[i];

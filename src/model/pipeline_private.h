@@ -43,6 +43,7 @@ struct source {
 
 struct run {
 	struct sonde_sink *sink;
+	unsigned int held; /* lanes that the sink holds and has a function for */
 	struct sonde_selection_spec spec;
 	struct sonde_loss *loss;
 	unsigned int threads;
@@ -83,7 +84,7 @@ static inline bool sonde_run_takes_all(const struct run *run)
 
 static inline bool sonde_run_holds(const struct run *run, enum sonde_lane lane)
 {
-	return run->sink->ops->lanes & lane;
+	return run->held & lane;
 }
 
 /* The end of a chain: counts, and hands over to the sink. */

@@ -22,12 +22,16 @@ static void need(bool happened)
 struct memory_track {
 	SONDE_VEC(struct sonde_event) events;
 	SONDE_VEC(struct sonde_detail) details;
+	SONDE_VEC(struct sonde_value) values;
+	SONDE_VEC(struct sonde_sample) samples;
 	uint64_t fail_at;
 };
 
 struct memory {
 	size_t batch_size;
 	SONDE_VEC(struct memory_track) tracks;
+	struct memory_track statistics; /* only its values */
+	SONDE_VEC(struct sonde_context) contexts;
 	pthread_mutex_t lock;	   /* of what follows */
 	struct sonde_key_map lazy; /* key of an undefined function -> id */
 	SONDE_VEC(struct sonde_blob) blobs;
@@ -193,6 +197,125 @@ static enum sonde_status memory_blob(struct sonde_recording *recording, uint32_t
 	return SONDE_OK;
 }
 
+static enum sonde_status memory_contexts(struct sonde_recording *recording,
+					 const struct sonde_context **contexts, uint32_t *count,
+					 struct sonde_error *err)
+{
+	struct memory *memory = recording->data;
+
+	(void)err;
+	*contexts = memory->contexts.items;
+	*count = (uint32_t)memory->contexts.count;
+	return SONDE_OK;
+}
+
+/* Over values and over samples: what is left, in small batches. */
+struct value_cursor {
+	struct sonde_value_cursor base;
+	const struct sonde_value *next;
+	size_t left, batch_size;
+};
+
+static enum sonde_status value_next(struct sonde_value_cursor *base,
+				    const struct sonde_value **values, size_t *count,
+				    struct sonde_error *err)
+{
+	struct value_cursor *cursor = (struct value_cursor *)base;
+
+	(void)err;
+	*values = cursor->next;
+	*count = cursor->left < cursor->batch_size ? cursor->left : cursor->batch_size;
+	cursor->next += *count;
+	cursor->left -= *count;
+	return *count ? SONDE_OK : SONDE_END;
+}
+
+static void value_free(struct sonde_value_cursor *base)
+{
+	free(base);
+}
+
+static enum sonde_status memory_values_open(struct sonde_recording *recording, uint32_t track,
+					    struct sonde_value_cursor **cursor,
+					    struct sonde_error *err)
+{
+	static const struct sonde_value_cursor_ops ops = { .next = value_next, .free = value_free };
+	struct memory *memory = recording->data;
+	const struct memory_track *source = track == SONDE_NONE ? &memory->statistics :
+								  track_of(recording, track);
+	struct value_cursor *made;
+
+	if (track == SONDE_NONE && !source->values.count)
+		return SONDE_END;
+	made = calloc(1, sizeof(*made));
+	if (!made)
+		return sonde_fail_nomem(err);
+	*made = (struct value_cursor){
+		.base.ops = &ops,
+		.next = source->values.items,
+		.left = source->values.count,
+		.batch_size = memory->batch_size,
+	};
+	*cursor = &made->base;
+	return SONDE_OK;
+}
+
+struct sample_cursor {
+	struct sonde_sample_cursor base;
+	const struct memory_track *track;
+	size_t position, batch_size;
+};
+
+static enum sonde_status sample_next(struct sonde_sample_cursor *base,
+				     const struct sonde_sample **samples, size_t *count,
+				     struct sonde_error *err)
+{
+	struct sample_cursor *cursor = (struct sample_cursor *)base;
+	size_t left = cursor->track->samples.count - cursor->position;
+
+	*samples = cursor->track->samples.items + cursor->position;
+	*count = left < cursor->batch_size ? left : cursor->batch_size;
+	if (cursor->position + *count > cursor->track->fail_at)
+		return sonde_fail(err, SONDE_CORRUPT, cursor->track->fail_at, "made to fail");
+	cursor->position += *count;
+	return *count ? SONDE_OK : SONDE_END;
+}
+
+static void sample_seek(struct sonde_sample_cursor *base, uint64_t time_ns)
+{
+	struct sample_cursor *cursor = (struct sample_cursor *)base;
+
+	cursor->position = 0;
+	while (cursor->position < cursor->track->samples.count &&
+	       cursor->track->samples.items[cursor->position].time_ns < time_ns)
+		cursor->position++;
+}
+
+static void sample_free(struct sonde_sample_cursor *base)
+{
+	free(base);
+}
+
+static enum sonde_status memory_samples_open(struct sonde_recording *recording, uint32_t track,
+					     struct sonde_sample_cursor **cursor,
+					     struct sonde_error *err)
+{
+	static const struct sonde_sample_cursor_ops ops = {
+		.next = sample_next,
+		.seek_time = sample_seek,
+		.free = sample_free,
+	};
+	struct sample_cursor *made = calloc(1, sizeof(*made));
+
+	if (!made)
+		return sonde_fail_nomem(err);
+	made->base.ops = &ops;
+	made->track = track_of(recording, track);
+	made->batch_size = ((struct memory *)recording->data)->batch_size;
+	*cursor = &made->base;
+	return SONDE_OK;
+}
+
 static void memory_close(struct sonde_recording *recording)
 {
 	struct memory *memory = recording->data;
@@ -200,7 +323,11 @@ static void memory_close(struct sonde_recording *recording)
 	for (size_t i = 0; i < memory->tracks.count; i++) {
 		sonde_vec_release(&memory->tracks.items[i].events);
 		sonde_vec_release(&memory->tracks.items[i].details);
+		sonde_vec_release(&memory->tracks.items[i].values);
+		sonde_vec_release(&memory->tracks.items[i].samples);
 	}
+	sonde_vec_release(&memory->statistics.values);
+	sonde_vec_release(&memory->contexts);
 	sonde_vec_release(&memory->tracks);
 	sonde_vec_release(&memory->blobs);
 	sonde_vec_release(&memory->numbers);
@@ -216,6 +343,9 @@ struct sonde_recording *memory_recording_new(size_t batch_size)
 	static const struct sonde_recording_ops ops = {
 		.cursor_open = memory_cursor_open,
 		.blob = memory_blob,
+		.contexts = memory_contexts,
+		.values_open = memory_values_open,
+		.samples_open = memory_samples_open,
 		.close = memory_close,
 	};
 	struct sonde_recording *recording = sonde_recording_new(&format, "memory");
@@ -295,6 +425,7 @@ void memory_add_event(struct sonde_recording *recording, uint32_t track, struct 
 	need(added);
 	event.track = track;
 	*added = event;
+	recording->lanes |= SONDE_LANE_EVENTS;
 	if (!definition->event_count++)
 		definition->time_first_ns = event.time_ns;
 	definition->time_last_ns = event.time_ns;
@@ -372,6 +503,84 @@ void memory_add_blob(struct sonde_recording *recording, const char *name, bool i
 	};
 	recording->lanes |= SONDE_LANE_BLOBS;
 	recording->blob_count++;
+}
+
+struct sonde_context *memory_context(struct sonde_recording *recording, uint32_t context)
+{
+	return &((struct memory *)recording->data)->contexts.items[context];
+}
+
+uint32_t memory_add_context(struct sonde_recording *recording, uint32_t parent,
+			    enum sonde_context_kind kind, enum sonde_context_relation relation,
+			    uint32_t function)
+{
+	struct memory *memory = recording->data;
+	struct sonde_context *added;
+	uint32_t number;
+
+	if (!memory->contexts.count && kind != SONDE_CONTEXT_ROOT)
+		memory_add_context(recording, SONDE_NONE, SONDE_CONTEXT_ROOT,
+				   SONDE_CONTEXT_ENCLOSED, SONDE_NONE);
+	added = sonde_vec_push(&memory->contexts);
+	need(added);
+	number = (uint32_t)(memory->contexts.count - 1);
+	*added = (struct sonde_context){
+		.parent = parent,
+		.function = function,
+		.module = SONDE_NONE,
+		.kind = (uint8_t)kind,
+		.relation = (uint8_t)relation,
+		.end = number + 1,
+	};
+	for (uint32_t above = parent; above != SONDE_NONE;
+	     above = memory->contexts.items[above].parent)
+		memory->contexts.items[above].end = number + 1;
+	recording->lanes |= SONDE_LANE_CONTEXTS;
+	return number;
+}
+
+uint32_t memory_add_metric(struct sonde_recording *recording, const char *name, const char *scope,
+			   const char *statistic)
+{
+	struct sonde_metric metric = {
+		.name = memory_add_string(recording->definitions, name),
+		.scope = memory_add_string(recording->definitions, scope),
+		.statistic = memory_add_string(recording->definitions, statistic),
+	};
+	uint32_t id;
+
+	need(!sonde_definitions_add_metric(recording->definitions, &metric, &id, NULL));
+	return id;
+}
+
+void memory_add_value(struct sonde_recording *recording, uint32_t track, uint32_t context,
+		      uint32_t metric, double value)
+{
+	struct memory *memory = recording->data;
+	struct memory_track *target = track == SONDE_NONE ? &memory->statistics :
+							    track_of(recording, track);
+	struct sonde_value *added = sonde_vec_push(&target->values);
+
+	need(added);
+	*added = (struct sonde_value){ track, context, metric, value };
+	recording->lanes |= SONDE_LANE_VALUES;
+}
+
+void memory_add_sample(struct sonde_recording *recording, uint32_t track, uint64_t time_ns,
+		       uint32_t context)
+{
+	struct sonde_sample *added = sonde_vec_push(&track_of(recording, track)->samples);
+	struct sonde_track *definition = definition_of(recording, track);
+
+	need(added);
+	*added = (struct sonde_sample){ time_ns, track, context };
+	if (!definition->sample_count++ && !definition->event_count)
+		definition->time_first_ns = time_ns;
+	definition->time_last_ns = time_ns;
+	recording->lanes |= SONDE_LANE_SAMPLES;
+	/* such a recording has events only where one is added after it */
+	if (!definition->event_count)
+		recording->lanes &= ~(unsigned int)SONDE_LANE_EVENTS;
 }
 
 void memory_fail_at(struct sonde_recording *recording, uint32_t track, uint64_t index)
@@ -538,6 +747,76 @@ static enum sonde_status collect_track_end(struct sonde_sink *sink, uint32_t tra
 	return SONDE_OK;
 }
 
+static enum sonde_status collect_contexts(struct sonde_sink *sink,
+					  const struct sonde_context *contexts, uint32_t count,
+					  struct sonde_error *err)
+{
+	struct collector *collector = (struct collector *)sink;
+	enum sonde_status status = fail_in_time(collector, err);
+
+	if (status)
+		return status;
+	need(collector->begun == 1 && count && !collector->contexts);
+	for (uint32_t i = 0; i < collector->track_count; i++)
+		need(!collector->tracks[i].sample_count && !collector->tracks[i].ends);
+	collector->contexts = malloc(count * sizeof(*contexts));
+	if (!collector->contexts)
+		return sonde_fail_nomem(err);
+	memcpy(collector->contexts, contexts, count * sizeof(*contexts));
+	collector->context_count = count;
+	need(contexts[0].kind == SONDE_CONTEXT_ROOT && contexts[0].end == count);
+	for (uint32_t i = 1; i < count; i++) {
+		need(contexts[i].kind != SONDE_CONTEXT_ROOT && contexts[i].parent < i);
+		need(contexts[i].end > i && contexts[i].end <= contexts[contexts[i].parent].end);
+	}
+	return SONDE_OK;
+}
+
+static enum sonde_status collect_samples(struct sonde_sink *sink, uint32_t number,
+					 const struct sonde_sample *samples, size_t count,
+					 struct sonde_error *err)
+{
+	struct collector *collector = (struct collector *)sink;
+	struct collected_track *track = &collector->tracks[number];
+	enum sonde_status status = fail_in_time(collector, err);
+
+	if (status)
+		return status;
+	need(number < collector->track_count && count && !track->ends && collector->contexts);
+	if (!sonde_vec_grow(&track->samples, &track->sample_capacity, track->sample_count, count,
+			    sizeof(*track->samples)))
+		return sonde_fail_nomem(err);
+	for (size_t i = 0; i < count; i++) {
+		need(samples[i].track == number && samples[i].context < collector->context_count);
+		track->samples[track->sample_count++] = samples[i];
+	}
+	return SONDE_OK;
+}
+
+static enum sonde_status collect_values(struct sonde_sink *sink, uint32_t number,
+					const struct sonde_value *values, size_t count,
+					struct sonde_error *err)
+{
+	struct collector *collector = (struct collector *)sink;
+	struct collected_track *track = &collector->tracks[number];
+	enum sonde_status status = fail_in_time(collector, err);
+
+	if (status)
+		return status;
+	need(number < collector->track_count && count && !track->ends && collector->contexts);
+	if (!sonde_vec_grow(&track->values, &track->value_capacity, track->value_count, count,
+			    sizeof(*track->values)))
+		return sonde_fail_nomem(err);
+	for (size_t i = 0; i < count; i++) {
+		need(values[i].track == number && values[i].context < collector->context_count);
+		need(values[i].value != 0);
+		if (track->value_count)
+			need(track->values[track->value_count - 1].context <= values[i].context);
+		track->values[track->value_count++] = values[i];
+	}
+	return SONDE_OK;
+}
+
 static enum sonde_status collect_finish(struct sonde_sink *sink, struct sonde_error *err)
 {
 	struct collector *collector = (struct collector *)sink;
@@ -565,11 +844,24 @@ void collector_init(struct collector *collector)
 	collector->base.ops = &collector->ops;
 }
 
+void collector_init_profile(struct collector *collector)
+{
+	collector_init(collector);
+	collector->ops.lanes = SONDE_LANE_CONTEXTS | SONDE_LANE_VALUES | SONDE_LANE_SAMPLES;
+	collector->ops.events = NULL;
+	collector->ops.contexts = collect_contexts;
+	collector->ops.samples = collect_samples;
+	collector->ops.values = collect_values;
+}
+
 void collector_release(struct collector *collector)
 {
 	for (uint32_t i = 0; collector->tracks && i < collector->track_count; i++) {
 		free(collector->tracks[i].events);
 		free(collector->tracks[i].detail_functions);
+		free(collector->tracks[i].samples);
+		free(collector->tracks[i].values);
 	}
+	free(collector->contexts);
 	free(collector->tracks);
 }

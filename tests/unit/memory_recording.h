@@ -39,6 +39,26 @@ void memory_number_by_event(struct sonde_recording *recording);
 void memory_add_blob(struct sonde_recording *recording, const char *name, bool is_text,
 		     const char *bytes, size_t size);
 
+/*
+ * Contexts: the root is made with the first; a parent must have been added before, and all below it
+ * before its next sibling. Gives its number. `function` may be SONDE_NONE.
+ */
+uint32_t memory_add_context(struct sonde_recording *recording, uint32_t parent,
+			    enum sonde_context_kind kind, enum sonde_context_relation relation,
+			    uint32_t function);
+
+/* The one just added or any other, to be filled further. */
+struct sonde_context *memory_context(struct sonde_recording *recording, uint32_t context);
+
+uint32_t memory_add_metric(struct sonde_recording *recording, const char *name, const char *scope,
+			   const char *statistic);
+
+/* In the order of contexts and metrics; track SONDE_NONE: a statistic. */
+void memory_add_value(struct sonde_recording *recording, uint32_t track, uint32_t context,
+		      uint32_t metric, double value);
+void memory_add_sample(struct sonde_recording *recording, uint32_t track, uint64_t time_ns,
+		       uint32_t context);
+
 /* Reading the event of this index fails with SONDE_CORRUPT. */
 void memory_fail_at(struct sonde_recording *recording, uint32_t track, uint64_t index);
 
@@ -66,6 +86,10 @@ struct collected_track {
 	size_t capacity;
 	/* By event; of arguments the event type, else the function; SONDE_NONE without a detail. */
 	uint32_t *detail_functions;
+	struct sonde_sample *samples;
+	size_t sample_count, sample_capacity;
+	struct sonde_value *values;
+	size_t value_count, value_capacity;
 	unsigned int ends;
 };
 
@@ -85,6 +109,9 @@ struct collector {
 	struct sonde_blob blobs[COLLECTED_BLOBS];
 	char blob_names[COLLECTED_BLOBS][32];
 	size_t blob_count;
+	/* Those that came, copied; the collector must hold the lane. */
+	struct sonde_context *contexts;
+	uint32_t context_count;
 	_Atomic uint64_t argument_bytes; /* the sum of all bytes of arguments that came */
 	_Atomic int calls_until_failure; /* of events and track_end; negative: never */
 	_Atomic unsigned int calls_after_failure;
@@ -95,6 +122,9 @@ enum sonde_status collect_blob(struct sonde_sink *sink, const struct sonde_blob 
 
 /* By default it holds events and details and takes tracks in parallel. */
 void collector_init(struct collector *collector);
+
+/* One that holds contexts, values and samples, and no events. */
+void collector_init_profile(struct collector *collector);
 void collector_release(struct collector *collector);
 
 #endif

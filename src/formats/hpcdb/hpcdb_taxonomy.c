@@ -63,15 +63,17 @@ bool hpcdb_taxonomy_evaluate(const struct hpcdb_taxonomy *taxonomy, uint32_t met
 	return metric + 1 < shown->end;
 }
 
-static uint32_t find_metric(const struct hpcdb_recording *database, const struct hpcdb_input *input)
+uint32_t hpcdb_taxonomy_find(const struct hpcdb_meta *meta, const struct hpcdb_input *input,
+			     uint64_t *budget)
 {
-	const struct hpcdb_meta *meta = &database->meta;
 	struct hpcdb_formula formula = { 0 };
-	uint32_t found = SONDE_NONE;
+	uint32_t found = HPCDB_NO_RECORD;
 
-	for (size_t i = 0; i < meta->summaries.count && found == SONDE_NONE; i++) {
+	for (uint32_t i = 0; i < meta->summaries.count && found == HPCDB_NO_RECORD && *budget;
+	     i++) {
 		const struct hpcdb_summary *summary = &meta->summaries.items[i];
 
+		--*budget;
 		if (summary->scope == HPCDB_NO_RECORD || summary->combine != input->combine ||
 		    strcmp(meta->scopes.items[summary->scope].name.text, input->scope) ||
 		    strcmp(meta->metrics.items[summary->metric].name.text, input->metric))
@@ -79,7 +81,7 @@ static uint32_t find_metric(const struct hpcdb_recording *database, const struct
 		if (hpcdb_formula_parse(&formula, summary->formula.text, summary->formula.length,
 					NULL) == SONDE_OK &&
 		    hpcdb_formula_equal(&formula, &input->formula))
-			found = database->stat_uses[summary->id].metric;
+			found = i;
 	}
 	hpcdb_formula_release(&formula);
 	return found;
@@ -89,6 +91,9 @@ enum sonde_status hpcdb_taxonomy_bind(struct hpcdb_taxonomy_binding *binding,
 				      const struct hpcdb_taxonomy *taxonomy,
 				      struct sonde_recording *recording, struct sonde_error *err)
 {
+	const struct hpcdb_recording *database = recording->data;
+	uint64_t budget = HPCDB_FIND_BUDGET;
+
 	*binding = (struct hpcdb_taxonomy_binding){ recording, taxonomy, NULL };
 	if (recording->format != &sonde_format_hpcdb)
 		return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
@@ -97,8 +102,16 @@ enum sonde_status hpcdb_taxonomy_bind(struct hpcdb_taxonomy_binding *binding,
 	binding->metrics = calloc(taxonomy->inputs.count + 1, sizeof(*binding->metrics));
 	if (!binding->metrics)
 		return sonde_fail_nomem(err);
-	for (size_t i = 0; i < taxonomy->inputs.count; i++)
-		binding->metrics[i] = find_metric(recording->data, &taxonomy->inputs.items[i]);
+	for (size_t i = 0; i < taxonomy->inputs.count; i++) {
+		uint32_t summary =
+			hpcdb_taxonomy_find(&database->meta, &taxonomy->inputs.items[i], &budget);
+
+		binding->metrics[i] = SONDE_NONE;
+		if (summary != HPCDB_NO_RECORD)
+			binding->metrics[i] =
+				database->stat_uses[database->meta.summaries.items[summary].id]
+					.metric;
+	}
 	return SONDE_OK;
 }
 
@@ -116,7 +129,9 @@ struct lookup {
 static bool find_input(void *data, uint32_t input, double *value)
 {
 	const struct lookup *lookup = data;
-	uint32_t metric = lookup->binding->metrics[input];
+	uint32_t metric = input < lookup->binding->taxonomy->inputs.count ?
+				  lookup->binding->metrics[input] :
+				  SONDE_NONE;
 
 	return metric != SONDE_NONE &&
 	       sonde_recording_value(lookup->binding->recording, SONDE_NONE, lookup->context,

@@ -81,6 +81,16 @@ bool hpcdb_taxonomy_evaluate(const struct hpcdb_taxonomy *taxonomy, uint32_t met
 			     uint32_t variant, enum hpcdb_cost cost,
 			     const struct hpcdb_formula_values *values, double *result);
 
+struct hpcdb_meta;
+
+/*
+ * The number of the statistic in meta.db that an input is, UINT32_MAX for none. Comparisons are taken
+ * from *budget, so that many inputs times many statistics end.
+ */
+#define HPCDB_FIND_BUDGET 50000000
+uint32_t hpcdb_taxonomy_find(const struct hpcdb_meta *meta, const struct hpcdb_input *input,
+			     uint64_t *budget);
+
 /* Inputs of a taxonomy as statistics of an open database. */
 struct hpcdb_taxonomy_binding {
 	struct sonde_recording *recording;

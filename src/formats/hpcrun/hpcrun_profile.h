@@ -171,6 +171,9 @@ struct hpctrace_record {
 };
 
 enum sonde_status hpctrace_open(struct hpctrace *trace, const char *path, struct sonde_error *err);
+/* The same of a file that is mapped, or of bytes in memory; taken over where it succeeds. */
+enum sonde_status hpctrace_of(struct hpctrace *trace, const struct sonde_mapped_file *file,
+			      struct sonde_error *err);
 void hpctrace_release(struct hpctrace *trace);
 
 /* Copies up to `room` records from number `first` on; gives how many. */

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `sonde dump --contexts`: the tree of calling contexts with the values of one metric, added up over
+ * the tracks: in each context with all below it, and in it alone.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/dump_profile.h"
+#include "cli/text.h"
+
+#define DEEPEST_INDENT 60
+
+/* The metric that is shown, by its scopes; SONDE_NONE where it has no such. */
+struct shown_metric {
+	const char *name; /* NULL: there is none */
+	uint32_t point, execution;
+};
+
+/* By context. */
+struct sums {
+	double *total, *self;
+};
+
+/* The first that is meant to be shown; where all are hidden, the first of them. */
+static const char *default_metric(const struct dump_profile *dump)
+{
+	const struct sonde_metric *metric;
+
+	for (uint32_t i = 0; (metric = sonde_definitions_metric(dump->definitions, i)); i++) {
+		if (!metric->hidden && !metric->statistic)
+			return dump_metric_name(dump, i);
+	}
+	return dump_metric_name(dump, 0);
+}
+
+static struct shown_metric choose_metric(const struct dump_profile *dump)
+{
+	uint32_t count = sonde_definitions_metric_count(dump->definitions);
+	struct shown_metric shown = { .point = SONDE_NONE, .execution = SONDE_NONE };
+	const char *wanted = dump->metric ? dump->metric : default_metric(dump);
+
+	for (uint32_t i = 0; i < count; i++) {
+		const char *name = dump_metric_name(dump, i);
+		const char *scope = dump_metric_scope(dump, i);
+
+		if (*dump_metric_statistic(dump, i) || strcmp(wanted, name))
+			continue;
+		shown.name = name;
+		if (!*scope || !strcmp(scope, "point"))
+			shown.point = i;
+		else if (!strcmp(scope, "execution"))
+			shown.execution = i;
+	}
+	return shown;
+}
+
+static enum sonde_status add_track(struct dump_profile *dump, uint32_t track,
+				   const struct shown_metric *shown, struct sums *sums,
+				   struct sonde_error *err)
+{
+	struct sonde_value_cursor *cursor = NULL;
+	const struct sonde_value *values;
+	enum sonde_status status;
+	size_t count;
+
+	status = sonde_value_cursor_open(dump->recording, track, &cursor, err);
+	if (status)
+		return status;
+	while (!(status = sonde_value_cursor_next(cursor, &values, &count, err))) {
+		for (size_t i = 0; i < count; i++) {
+			if (values[i].context >= dump->context_count)
+				continue;
+			if (values[i].metric == shown->point)
+				sums->self[values[i].context] += values[i].value;
+			else if (values[i].metric == shown->execution)
+				sums->total[values[i].context] += values[i].value;
+		}
+	}
+	sonde_value_cursor_free(cursor);
+	return status == SONDE_END ? SONDE_OK : status;
+}
+
+/* Where the recording does not say what is below a context, that follows from the points. */
+static enum sonde_status add_up(struct dump_profile *dump, const struct shown_metric *shown,
+				struct sums *sums, struct sonde_error *err)
+{
+	enum sonde_status status = SONDE_OK;
+	uint32_t track;
+
+	for (uint32_t i = 0; !status && (track = dump_profile_track(dump, i)) != SONDE_NONE; i++)
+		status = add_track(dump, track, shown, sums, err);
+	if (status || shown->execution != SONDE_NONE)
+		return status;
+	for (uint32_t i = dump->context_count; i-- > 0;) {
+		sums->total[i] += sums->self[i];
+		if (i)
+			sums->total[dump->contexts[i].parent] += sums->total[i];
+	}
+	return SONDE_OK;
+}
+
+static const char *kind_name(unsigned int kind)
+{
+	static const char *const names[] = {
+		[SONDE_CONTEXT_ROOT] = "root",	       [SONDE_CONTEXT_ENTRY] = "entry",
+		[SONDE_CONTEXT_FUNCTION] = "function", [SONDE_CONTEXT_LOOP] = "loop",
+		[SONDE_CONTEXT_LINE] = "line",	       [SONDE_CONTEXT_INSTRUCTION] = "instruction",
+	};
+
+	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "other";
+}
+
+static const char *relation_name(unsigned int relation)
+{
+	static const char *const names[] = {
+		[SONDE_CONTEXT_ENCLOSED] = "enclosed",
+		[SONDE_CONTEXT_CALLED] = "called",
+		[SONDE_CONTEXT_INLINED] = "inlined",
+	};
+
+	return relation < sizeof(names) / sizeof(names[0]) ? names[relation] : "other";
+}
+
+/* Where a context lies: its own place, or that of its function. */
+struct place {
+	const char *file, *module;
+	uint32_t line;
+	uint64_t address;
+};
+
+static struct place place_of(const struct dump_profile *dump, const struct sonde_context *context)
+{
+	const struct sonde_function *function =
+		context->kind == SONDE_CONTEXT_FUNCTION ?
+			sonde_definitions_function(dump->definitions, context->function) :
+			NULL;
+	uint32_t module_id = function ? function->module : context->module;
+	const struct sonde_module *module = sonde_definitions_module(dump->definitions, module_id);
+
+	return (struct place){
+		.file = sonde_definitions_string(dump->definitions,
+						 function ? function->file : context->file),
+		.line = function ? function->line : context->line,
+		.module = module ? sonde_definitions_string(dump->definitions, module->path) : "",
+		.address = function ? function->address : context->address,
+	};
+}
+
+static void put_context_json(struct dump_profile *dump, uint32_t number, const struct sums *sums)
+{
+	const struct sonde_context *context = &dump->contexts[number];
+	struct place place = place_of(dump, context);
+	struct sonde_buffer *out = &dump->cli->out;
+
+	sonde_buffer_put_format(out, "{\"context\":%u,\"parent\":", number);
+	if (context->parent == SONDE_NONE)
+		sonde_buffer_put_text(out, "null");
+	else
+		sonde_buffer_put_u64(out, context->parent);
+	sonde_buffer_put_format(out, ",\"kind\":\"%s\",\"relation\":\"%s\",\"name\":",
+				kind_name(context->kind), relation_name(context->relation));
+	dump_profile_label(dump, number);
+	if (*place.file) {
+		sonde_buffer_put_text(out, ",\"file\":");
+		dump_profile_text(dump, place.file);
+		sonde_buffer_put_format(out, ",\"line\":%u", place.line);
+	}
+	if (*place.module) {
+		sonde_buffer_put_text(out, ",\"module\":");
+		dump_profile_text(dump, place.module);
+		sonde_buffer_put_format(out, ",\"address\":\"0x%llx\"",
+					(unsigned long long)place.address);
+	}
+	if (context->unlisted)
+		sonde_buffer_put_text(out, ",\"unlisted\":true");
+	if (sums) {
+		sonde_buffer_put_text(out, ",\"total\":");
+		dump_profile_number(dump, sums->total[number]);
+		sonde_buffer_put_text(out, ",\"self\":");
+		dump_profile_number(dump, sums->self[number]);
+	}
+	sonde_buffer_put_text(out, "}\n");
+}
+
+static void put_context_csv(struct dump_profile *dump, uint32_t number, const struct sums *sums)
+{
+	const struct sonde_context *context = &dump->contexts[number];
+	struct place place = place_of(dump, context);
+	struct sonde_buffer *out = &dump->cli->out;
+
+	sonde_buffer_put_format(out, "%u,", number);
+	if (context->parent != SONDE_NONE)
+		sonde_buffer_put_u64(out, context->parent);
+	sonde_buffer_put_format(out, ",%s,%s,", kind_name(context->kind),
+				relation_name(context->relation));
+	dump_profile_label(dump, number);
+	sonde_buffer_put_char(out, ',');
+	dump_profile_text(dump, place.file);
+	sonde_buffer_put_char(out, ',');
+	if (*place.file)
+		sonde_buffer_put_u64(out, place.line);
+	sonde_buffer_put_char(out, ',');
+	dump_profile_text(dump, place.module);
+	sonde_buffer_put_char(out, ',');
+	if (*place.module)
+		sonde_buffer_put_format(out, "0x%llx", (unsigned long long)place.address);
+	sonde_buffer_put_text(out, context->unlisted ? ",1," : ",0,");
+	if (sums)
+		dump_profile_number(dump, sums->total[number]);
+	sonde_buffer_put_char(out, ',');
+	if (sums)
+		dump_profile_number(dump, sums->self[number]);
+	sonde_buffer_put_text(out, "\r\n");
+}
+
+/* A value in a column; nothing where nothing was measured. */
+static void put_column(struct sonde_buffer *out, double value)
+{
+	if (value == 0)
+		cli_put_spaces(out, 14);
+	else
+		sonde_buffer_put_format(out, "%12.6g  ", value);
+}
+
+static void put_context_text(struct dump_profile *dump, uint32_t number, uint32_t depth,
+			     const struct sums *sums)
+{
+	const struct sonde_context *context = &dump->contexts[number];
+	struct sonde_buffer *out = &dump->cli->out;
+
+	if (sums) {
+		put_column(out, sums->total[number]);
+		put_column(out, sums->self[number]);
+	}
+	sonde_buffer_put_format(out, "%8u  ", number);
+	cli_put_spaces(out, 2 * (size_t)(depth < DEEPEST_INDENT ? depth : DEEPEST_INDENT));
+	dump_profile_label(dump, number);
+	if (context->relation == SONDE_CONTEXT_INLINED)
+		sonde_buffer_put_text(out, " (inlined)");
+	sonde_buffer_put_char(out, '\n');
+}
+
+static void begin(struct dump_profile *dump, const struct shown_metric *shown)
+{
+	struct sonde_buffer *out = &dump->cli->out;
+
+	if (dump->form == DUMP_PROFILE_CSV)
+		sonde_buffer_put_text(out, "context,parent,kind,relation,name,file,line,module,"
+					   "address,unlisted,total,self\r\n");
+	if (dump->form != DUMP_PROFILE_TEXT || !dump->context_count)
+		return;
+	if (shown->name) {
+		cli_put_escaped(out, shown->name);
+		sonde_buffer_put_text(out, ": TOTAL is in a context and all below it, SELF in it "
+					   "alone\n");
+		sonde_buffer_put_text(out, "       TOTAL          SELF  ");
+	}
+	sonde_buffer_put_text(out, "      ID  CONTEXT\n");
+}
+
+/* In a tree without unlisted contexts their values are those of what is around them. */
+static void fold_unlisted(const struct dump_profile *dump, struct sums *sums)
+{
+	for (uint32_t i = dump->context_count; i-- > 1;) {
+		if (dump->contexts[i].unlisted)
+			sums->self[dump->contexts[i].parent] += sums->self[i];
+	}
+}
+
+/* How deep each context is among those that are listed. */
+static void find_depths(const struct dump_profile *dump, uint32_t *depths)
+{
+	for (uint32_t i = 1; i < dump->context_count; i++) {
+		const struct sonde_context *parent = &dump->contexts[dump->contexts[i].parent];
+
+		depths[i] = depths[dump->contexts[i].parent] + !parent->unlisted;
+	}
+}
+
+static void put_contexts(struct dump_profile *dump, const uint32_t *depths, const struct sums *sums)
+{
+	bool ends = false;
+
+	for (uint32_t i = 0; i < dump->context_count && !ends; i++) {
+		if (dump->form == DUMP_PROFILE_TEXT && dump->contexts[i].unlisted)
+			continue;
+		if (!dump_profile_line(dump, &ends))
+			continue;
+		if (dump->form == DUMP_PROFILE_JSON)
+			put_context_json(dump, i, sums);
+		else if (dump->form == DUMP_PROFILE_CSV)
+			put_context_csv(dump, i, sums);
+		else
+			put_context_text(dump, i, depths[i], sums);
+		if (!cli_flush_when_full(dump->cli))
+			return;
+	}
+}
+
+enum sonde_status dump_contexts(struct dump_profile *dump, struct sonde_error *err)
+{
+	struct shown_metric shown = choose_metric(dump);
+	struct sums sums = {
+		.total = calloc((size_t)dump->context_count + 1, sizeof(double)),
+		.self = calloc((size_t)dump->context_count + 1, sizeof(double)),
+	};
+	uint32_t *depths = calloc((size_t)dump->context_count + 1, sizeof(*depths));
+	enum sonde_status status = SONDE_OK;
+
+	if (!sums.total || !sums.self || !depths)
+		status = sonde_fail_nomem(err);
+	else if (dump->metric && !shown.name)
+		status = sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
+				    "there is no metric '%s'; 'sonde info' lists them",
+				    dump->metric);
+	else if (shown.name)
+		status = add_up(dump, &shown, &sums, err);
+	if (!status) {
+		if (dump->form == DUMP_PROFILE_TEXT)
+			fold_unlisted(dump, &sums);
+		find_depths(dump, depths);
+		begin(dump, &shown);
+		put_contexts(dump, depths, shown.name ? &sums : NULL);
+	}
+	free(sums.total);
+	free(sums.self);
+	free(depths);
+	return status;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hpcrun measurements as a format of the library: a folder with a profile, and maybe a trace, of each
+ * thread and GPU stream.
+ *
+ * What is where in this folder, from the bytes up:
+ *   layout                       numbers of the format
+ *   profile, decode*, hpctrace   one .hpcrun and one .hpctrace file, read
+ *   write, write_02              the same, written; names of files
+ *   folder, tree, contexts, read, cursor
+ *                                a folder as a recording
+ *   sink                         any recording as a folder
+ *   findings, check, recover     what can be wrong, and what is left
+ */
+#include "formats/hpcrun/hpcrun_findings.h"
+#include "formats/hpcrun/hpcrun_read.h"
+
+#define LANES (SONDE_LANE_SAMPLES | SONDE_LANE_CONTEXTS | SONDE_LANE_VALUES)
+
+const struct sonde_format sonde_format_hpcrun = {
+	.info = {
+		.name = "hpcrun",
+		.title = "hpcrun measurements",
+		.shape = "folder",
+		.lanes_read = LANES,
+		.findings = hpcrun_finding_list,
+	},
+	.probe = hpcrun_probe,
+	.open = hpcrun_open,
+};

@@ -9,7 +9,7 @@
 #include "formats/hpcdb/hpcdb_write_private.h"
 
 /* A group takes 22 bytes a value and 8 a key; with many tracks few values of each would cost a read. */
-#define GROUP_VALUES ((uint64_t)1 << 19)
+#define GROUP_VALUES ((uint64_t)1 << 18)
 #define GROUP_VALUES_OF_TRACK 32
 #define GROUP_KEYS ((uint64_t)1 << 21)
 #define EXCHANGED 4096 /* totals at once */

@@ -219,7 +219,8 @@ def check_statistics(database, real):
                 one, other = found.get(context, 0.0), wanted.get(context, 0.0)
                 if not close(one, other):
                     raise Bad(f"{metric.name}, {database.scopes[scope].name}, "
-                              f"{formula}/{combine}: context {context} has {one}, the threads give {other}")
+                              f"{formula}/{combine}: context {context} has {one}, "
+                              f"the threads give {other}")
 
 
 def verify(folder, real=False):

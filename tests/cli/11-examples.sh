@@ -11,6 +11,7 @@ session normal trace
 session normal server
 session nodetail client
 session crashed crashed
+"$SONDE" convert -q trace -o database -t hpcdb
 cp -R "${golden%/atf}/zts/archived" traces && chmod -R u+w traces
 cp -R traces damaged
 records=no

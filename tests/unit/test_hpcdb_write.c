@@ -102,6 +102,7 @@ static void test_profile_layout(void **state)
 	/* 41 pairs of 10 bytes, two of padding */
 	assert_int_equal(world_u64(&file, 0x70), 41);
 	assert_int_equal(world_u64(&file, 0x88), 0xc8 + 412);
+	assert_int_equal(world_u16(&file, 0xc8 + 410), 0);
 	assert_int_equal(world_u16(&file, 0xa0), 2);
 	assert_int_equal(world_u8(&file, 0xa8), 1);
 	assert_int_equal(world_u16(&file, 0xaa), 1);
@@ -128,17 +129,20 @@ static void test_profile_layout(void **state)
 /* Three tracks: 2, nothing, -5 in a context; the same cancelled out in another. */
 static void test_statistics(void **state)
 {
-	static const struct hpcdb_point first[] = { { WORLD_UNKNOWN, 0, 2 }, { WORLD_MAIN, 0, 3 } };
+	static const struct hpcdb_point first[] = { { WORLD_UNKNOWN, 0, 2 },
+						    { WORLD_MAIN, 0, 3 },
+						    { WORLD_CALLEE, 0, 5 } };
 	static const struct hpcdb_point third[] = { { WORLD_UNKNOWN, 0, -5 },
-						    { WORLD_MAIN, 0, -3 } };
+						    { WORLD_MAIN, 0, -3 },
+						    { WORLD_CALLEE, 0, 4 } };
 	struct world world;
 	struct world_file file;
 
 	(void)state;
 	world_init(&world);
 	world.world.track_count = 3;
-	world.data[0] = (struct world_track){ .points = first, .point_count = 2 };
-	world.data[2] = (struct world_track){ .points = third, .point_count = 2 };
+	world.data[0] = (struct world_track){ .points = first, .point_count = 3 };
+	world.data[2] = (struct world_track){ .points = third, .point_count = 3 };
 	world.options.statistics = HPCDB_STATISTIC_SUM | HPCDB_STATISTIC_DEVIATION |
 				   HPCDB_STATISTIC_EXTREMA | HPCDB_STATISTIC_COUNT;
 	world_write(&world, "statistics.d");
@@ -150,11 +154,15 @@ static void test_statistics(void **state)
 	assert_true(world_value(&file, 0, WORLD_UNKNOWN, 15) == -5);
 	assert_true(world_value(&file, 0, WORLD_UNKNOWN, 19) == 2);
 	assert_true(world_value(&file, 0, WORLD_UNKNOWN, 16) == 2);
-	assert_true(world_value(&file, 0, WORLD_MAIN, 3) == 0); /* adds up to nothing */
-	assert_true(world_value(&file, 0, WORLD_MAIN, 7) == 2);
-	assert_true(world_value(&file, 0, WORLD_MAIN, 11) == 18);
-	assert_true(world_value(&file, 0, WORLD_ROOT, 3) == -3);
-	assert_true(world_value(&file, 0, WORLD_ROOT, 15) == -8);
+	assert_true(world_value(&file, 0, WORLD_MAIN, 2) == 0); /* adds up to nothing */
+	assert_true(world_value(&file, 0, WORLD_MAIN, 6) == 2);
+	assert_true(world_value(&file, 0, WORLD_MAIN, 10) == 18);
+	assert_true(world_value(&file, 0, WORLD_CALLEE, 15) == 4);
+	assert_true(world_value(&file, 0, WORLD_CALLEE, 19) == 5);
+	assert_true(world_value(&file, 0, WORLD_ROOT, 3) == 6);
+	assert_true(world_value(&file, 0, WORLD_ROOT, 15) == -4);
+	/* five of everything, without the three sums that are 0 */
+	assert_int_equal(world_value_count(&file, 0), 5 * (1 + 1 + 4 + 6 + 4 + 1 + 4) - 3);
 	assert_int_equal(world_value_count(&file, 2), 0);
 	world_close(&file);
 	world_release(&world);

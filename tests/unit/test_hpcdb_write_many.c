@@ -18,7 +18,7 @@
 #include "pipe_team.h"
 #include "scratch.h"
 
-enum { CONTEXTS = 6000, TRACKS = 45, POINTS = 2500, SAMPLES = 50 };
+enum { CONTEXTS = 6000, TRACKS = 90, POINTS = 5000, SAMPLES = 50 };
 
 /* A tree at random: any earlier context may be the parent. */
 struct forest {
@@ -154,7 +154,7 @@ static void forest_write(struct forest *forest, const char *name, unsigned int t
 	if (hpcdb_write(scratch_path(name), &forest->world, &forest->source, &forest->options,
 			&written, &err) != SONDE_OK)
 		fail_msg("%s", err.message);
-	assert_true(written.values > 600000); /* more than one group */
+	assert_true(written.values > 1200000); /* more than one group */
 }
 
 /* What a track has in one context, added up the slow way. */
@@ -197,14 +197,21 @@ static void test_threads(void **state)
 	assert_same_database("one.d", "five.d");
 	profile = world_open("one.d", "profile.db");
 	cct = world_open("one.d", "cct.db");
-	for (uint32_t track = 0; track < TRACKS; track += 11) {
-		for (uint32_t i = 1; i < CONTEXTS; i = i * 3 + 1) {
+	for (uint32_t track = 0; track < TRACKS; track += 19) {
+		for (uint32_t i = 1; i < CONTEXTS; i = i * 2 + 1) {
 			double expected = slow_execution(forest, track, i);
 
 			/* 3 statistics in 4 scopes: execution of the first metric is 3 */
 			assert_true(is_near(world_value(&profile, track + 1, i, 3), expected));
 			assert_true(is_near(world_cct_value(&cct, track + 1, i, 3), expected));
 		}
+	}
+	for (uint32_t i = 1; i < CONTEXTS; i = i * 2 + 1) {
+		double expected = 0;
+
+		for (uint32_t track = 0; track < TRACKS; track++)
+			expected += slow_execution(forest, track, i);
+		assert_true(is_near(world_value(&profile, 0, i, 3), expected));
 	}
 	world_close(&profile);
 	world_close(&cct);

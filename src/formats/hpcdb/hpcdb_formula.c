@@ -62,10 +62,7 @@ static unsigned int precedence(enum hpcdb_operation operation)
 
 void hpcdb_builder_begin(struct hpcdb_formula_builder *builder, struct hpcdb_formula *formula)
 {
-	builder->formula = formula;
-	builder->has_operand = false;
-	builder->depth = 0;
-	builder->groups = 0;
+	*builder = (struct hpcdb_formula_builder){ .formula = formula };
 	formula->nodes.count = 0;
 }
 

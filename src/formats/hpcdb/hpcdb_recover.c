@@ -110,6 +110,19 @@ static enum sonde_status write_line(struct hpcdb_recovery *recovery, const struc
 	return status == SONDE_OK ? hpcdb_flush(output, buffer, err) : status;
 }
 
+/* A line of a thread that has no other. */
+static bool takes_line(struct hpcdb_recovery *recovery, const struct hpcdb_line *line)
+{
+	uint32_t limit = recovery->profiles;
+	bool takes = line->profile && line->profile < limit && !recovery->has_line[line->profile];
+
+	if (takes)
+		recovery->has_line[line->profile] = true;
+	else
+		recovery->result->bytes_dropped += line->count * HPCDB_SAMPLE_SIZE;
+	return takes;
+}
+
 /* The lines that there are, one a profile. Where lines overlap only the first of them counts. */
 static enum sonde_status write_lines(struct hpcdb_recovery *recovery, struct sonde_output *output,
 				     struct sonde_buffer *headers, uint64_t *first, uint64_t *last,
@@ -124,6 +137,8 @@ static enum sonde_status write_lines(struct hpcdb_recovery *recovery, struct son
 		struct hpcdb_line line = hpcdb_trace_at(&source->trace, i);
 		uint64_t start;
 
+		if (!takes_line(recovery, &line))
+			continue;
 		hpcdb_put_zeros(&buffer, hpcdb_aligned(output->written, 8) - output->written);
 		start = output->written + buffer.size;
 		if (line.count > budget)
@@ -145,18 +160,21 @@ enum sonde_status hpcdb_recover_trace(struct hpcdb_recovery *recovery, struct so
 	struct hpcdb_trace *trace = &recovery->source.trace;
 	struct sonde_output output = { .fd = -1 };
 	struct sonde_buffer head = { 0 }, headers = { 0 };
-	uint64_t count = trace->lines.count, first = UINT64_MAX, last = 0;
+	uint64_t room = trace->lines.count, first = UINT64_MAX, last = 0;
 	enum sonde_status status;
 
 	if (!trace->file.data)
 		return SONDE_OK;
+	recovery->has_line = calloc((size_t)recovery->profiles + 1, sizeof(*recovery->has_line));
+	if (!recovery->has_line)
+		return sonde_fail_nomem(err);
 	status = hpcdb_begin_file(recovery, HPCDB_TRACE_FILE, &output, &head, err);
-	hpcdb_put_u64(&head, 0x20 + count * HPCDB_TRACE_SIZE);
+	hpcdb_put_u64(&head, 0x20 + room * HPCDB_TRACE_SIZE);
 	hpcdb_put_u64(&head, HPCDB_TRACE_HEADER);
 	hpcdb_put_u64(&head, HPCDB_TRACE_HEADER + 0x20);
-	hpcdb_put_u32(&head, (uint32_t)count);
+	hpcdb_put_u32(&head, 0);
 	hpcdb_put_u32(&head, HPCDB_TRACE_SIZE);
-	hpcdb_put_zeros(&head, 0x10 + count * HPCDB_TRACE_SIZE);
+	hpcdb_put_zeros(&head, 0x10 + room * HPCDB_TRACE_SIZE);
 	if (status == SONDE_OK)
 		status = hpcdb_flush(&output, &head, err);
 	if (status == SONDE_OK)
@@ -167,13 +185,15 @@ enum sonde_status hpcdb_recover_trace(struct hpcdb_recovery *recovery, struct so
 	/* a stated start before the first sample is kept: it is when measuring began */
 	if (trace->first_ns && trace->first_ns < first && trace->first_ns <= last)
 		first = trace->first_ns;
+	hpcdb_put_u32(&head, (uint32_t)(headers.size / HPCDB_TRACE_SIZE));
+	hpcdb_put_u32(&head, HPCDB_TRACE_SIZE);
 	hpcdb_put_u64(&head, first == UINT64_MAX ? 0 : first);
 	hpcdb_put_u64(&head, last);
 	if (status == SONDE_OK && (head.failed || headers.failed))
 		status = sonde_fail_nomem(err);
 	if (status == SONDE_OK)
-		status = sonde_output_patch(&output, HPCDB_TRACE_HEADER + 0x10, head.data,
-					    head.size, err);
+		status = sonde_output_patch(&output, HPCDB_TRACE_HEADER + 8, head.data, head.size,
+					    err);
 	if (status == SONDE_OK && headers.size)
 		status = sonde_output_patch(&output, HPCDB_TRACE_HEADER + 0x20, headers.data,
 					    headers.size, err);
@@ -182,6 +202,7 @@ enum sonde_status hpcdb_recover_trace(struct hpcdb_recovery *recovery, struct so
 	sonde_output_release(&output);
 	sonde_buffer_release(&head);
 	sonde_buffer_release(&headers);
+	free(recovery->has_line);
 	return status;
 }
 
@@ -295,6 +316,18 @@ static enum sonde_status write_anew(struct hpcdb_recovery *recovery, const char 
 	return status;
 }
 
+static bool has_bad_statistics(const struct sonde_diagnostics *diagnostics)
+{
+	const struct sonde_finding *finding;
+
+	for (size_t i = 0; (finding = sonde_diagnostics_at(diagnostics, i)); i++) {
+		if (finding->type == &hpcdb_finding_types[HPCDB_FINDING_STATISTICS] ||
+		    finding->type == &hpcdb_finding_types[HPCDB_FINDING_SQUARES])
+			return true;
+	}
+	return false;
+}
+
 enum sonde_status hpcdb_recover(const char *path, const char *output,
 				const struct sonde_recover_options *options,
 				struct sonde_diagnostics *diagnostics,
@@ -313,6 +346,7 @@ enum sonde_status hpcdb_recover(const char *path, const char *output,
 	if (!recovery.source.found)
 		return sonde_fail_nomem(err);
 	recovery.source.meter.progress = options->progress;
+	recovery.has_bad_statistics = has_bad_statistics(diagnostics);
 	status = open_source(&recovery, &has_whole_meta, err);
 	if (status == SONDE_OK && has_whole_meta)
 		status = write_files(&recovery, output, options->replace, err);

@@ -12,6 +12,9 @@ struct hpcdb_recovery {
 	const char *folder;	   /* of the new database */
 	struct sonde_recover_result *result;
 	struct sonde_diagnostics *report; /* what the user sees */
+	bool has_bad_statistics;
+	uint32_t profiles; /* in the new profile.db */
+	bool *has_line;	   /* [profile]: in the new trace.db */
 };
 
 /* Both from what is whole of either; profile.db is written first. */

@@ -139,7 +139,40 @@ static enum sonde_status write_plane(struct rewriting *self, uint32_t profile,
 	return status;
 }
 
-/* Every plane but the first, from where it is whole. */
+/*
+ * The values of a profile: as they are where nothing is wrong with them; else from cct.db; else those of
+ * them that can be read, where they are in order.
+ */
+static enum sonde_status take_profile(struct rewriting *self, uint32_t profile,
+				      const struct hpcdb_profile_info *info, uint64_t *budget,
+				      bool *is_kept, struct sonde_error *err)
+{
+	struct hpcdb_check *source = &self->recovery->source;
+	uint64_t faults = sonde_diagnostics_count(source->found, SONDE_WARNING);
+	enum sonde_status status = SONDE_OK;
+	bool is_good = profile < hpcdb_profile_count(&source->profile) &&
+		       info->plane.value_count <= *budget && hpcdb_plane_is_good(source, profile);
+
+	*is_kept = is_good;
+	if (is_good)
+		*budget -= info->plane.value_count;
+	if (is_good && sonde_diagnostics_count(source->found, SONDE_WARNING) == faults) {
+		take_plane(self, &info->plane, info->is_summary);
+		return SONDE_OK;
+	}
+	self->is_changed = true;
+	if (!self->good_blocks)
+		status = look_at_blocks(self, err);
+	if (status < 0)
+		return status;
+	if (!info->is_summary && take_from_cct(self, profile))
+		*is_kept = true;
+	else if (is_good)
+		take_plane(self, &info->plane, info->is_summary);
+	return SONDE_OK;
+}
+
+/* Every plane but the first. */
 static enum sonde_status write_planes(struct rewriting *self, struct sonde_error *err)
 {
 	struct hpcdb_check *source = &self->recovery->source;
@@ -149,24 +182,14 @@ static enum sonde_status write_planes(struct rewriting *self, struct sonde_error
 	uint64_t budget = source->profile.file.size / HPCDB_PROFILE_VALUE_SIZE;
 
 	for (uint32_t i = 1; i < self->profiles && status == SONDE_OK; i++) {
-		bool is_there = i < hpcdb_profile_count(&source->profile);
 		struct hpcdb_profile_info info = { 0 };
-		bool is_kept = true;
+		bool is_kept = false;
 
-		if (is_there)
+		if (i < hpcdb_profile_count(&source->profile))
 			info = hpcdb_profile_at(&source->profile, i);
-		if (is_there && info.plane.value_count <= budget &&
-		    hpcdb_plane_is_good(source, i)) {
-			budget -= info.plane.value_count;
-			take_plane(self, &info.plane, info.is_summary);
-		} else {
-			self->is_changed = true;
-			if (!self->good_blocks)
-				status = look_at_blocks(self, err);
-			if (status < 0)
-				return status;
-			is_kept = !info.is_summary && take_from_cct(self, i);
-		}
+		status = take_profile(self, i, &info, &budget, &is_kept, err);
+		if (status < 0)
+			return status;
 		result->tracks_kept += is_kept && !info.is_summary;
 		result->tracks_lost += !is_kept;
 		status = write_plane(self, i, err);
@@ -536,8 +559,11 @@ enum sonde_status hpcdb_recover_values(struct hpcdb_recovery *recovery, struct s
 
 	self.profile.fd = self.cct.fd = -1;
 	self.profiles = count_profiles(source);
+	recovery->profiles = self.profiles;
 	self.id_limit = (uint64_t)source->tree.contexts.count * ID_FACTOR + ID_EXTRA;
-	self.is_changed = !hpcdb_profile_count(&source->profile) || !hpcdb_plane_is_good(source, 0);
+	self.is_changed = recovery->has_bad_statistics || !hpcdb_profile_count(&source->profile) ||
+			  !hpcdb_profile_at(&source->profile, 0).is_summary ||
+			  !hpcdb_plane_is_good(source, 0);
 	status = begin_profile(&self, err);
 	if (status == SONDE_OK)
 		status = write_planes(&self, err);

@@ -569,32 +569,32 @@ static enum sonde_status check_path(const char *path, bool replace, struct sonde
 }
 
 enum sonde_status hpcdb_create(const char *path, const struct sonde_create_options *options,
-			       struct sonde_sink **out, struct sonde_error *err)
+			       struct sonde_sink **sink, struct sonde_error *err)
 {
 	enum sonde_status status = check_path(path, options->replace, err);
-	struct sink *sink;
+	struct sink *own;
 
 	if (status < 0)
 		return status;
-	sink = calloc(1, sizeof(*sink));
-	if (!sink)
+	own = calloc(1, sizeof(*own));
+	if (!own)
 		return sonde_fail_nomem(err);
-	sink->base.ops = &sink_ops;
-	sink->loss = options->loss;
-	sink->spool.fd = -1;
-	sink->is_plain = !options->style || !*options->style;
-	sink->options = (struct hpcdb_write_options){
+	own->base.ops = &sink_ops;
+	own->loss = options->loss;
+	own->spool.fd = -1;
+	own->is_plain = !options->style || !*options->style;
+	own->options = (struct hpcdb_write_options){
 		.statistics = statistics_of(options->style),
 		.no_traces = sonde_format_has_style(options->style, "no-traces"),
 		.copy_sources = sonde_format_has_style(options->style, "sources"),
 		.replace = options->replace,
 	};
-	pthread_mutex_init(&sink->lock, NULL);
-	sink->path = strdup(path);
-	if (!sink->path) {
-		sink_free(&sink->base);
+	pthread_mutex_init(&own->lock, NULL);
+	own->path = strdup(path);
+	if (!own->path) {
+		sink_free(&own->base);
 		return sonde_fail_nomem(err);
 	}
-	*out = &sink->base;
+	*sink = &own->base;
 	return SONDE_OK;
 }

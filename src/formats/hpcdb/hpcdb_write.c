@@ -54,7 +54,7 @@ static enum sonde_status agree_on_slots(struct hpcdb_job *job, struct sonde_erro
 	status = sonde_team_agree(job->team, status, err);
 	if (status >= 0)
 		status = sonde_team_exchange(job->team, &mine, 1, all, err);
-	for (uint32_t i = 0; i < ranks && status >= 0; i++)
+	for (uint32_t i = 0; all && i < ranks && status >= 0; i++)
 		most = all[i] > most ? all[i] : most;
 	most *= SLOTS_OF_THREAD;
 	job->slots = most < SLOTS_LIMIT ? (unsigned int)most : SLOTS_LIMIT;
@@ -142,7 +142,7 @@ static enum sonde_status exchange_traces(struct hpcdb_job *job, struct sonde_err
 	status = sonde_team_agree(job->team, status, err);
 	if (status >= 0)
 		status = sonde_team_exchange(job->team, mine, 4, all, err);
-	for (uint32_t i = 0; i < ranks && status >= 0; i++) {
+	for (uint32_t i = 0; all && i < ranks && status >= 0; i++) {
 		const uint64_t *rank = all + (size_t)i * 4;
 
 		if (i == sonde_team_rank(job->team))
@@ -225,7 +225,7 @@ static void job_release(struct hpcdb_job *job)
 	free(job->listed);
 	free(job->copied);
 	free(job->planes);
-	free((void *)job->totals);
+	free(job->totals);
 	free(job->lines);
 }
 

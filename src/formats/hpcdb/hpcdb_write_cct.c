@@ -9,7 +9,7 @@
 #include "formats/hpcdb/hpcdb_write_private.h"
 
 /* A group takes 22 bytes a value and 8 a key; with many tracks few values of each would cost a read. */
-#define GROUP_VALUES ((uint64_t)1 << 19)
+#define GROUP_VALUES ((uint64_t)1 << 18)
 #define GROUP_VALUES_OF_TRACK 32
 #define GROUP_KEYS ((uint64_t)1 << 21)
 #define EXCHANGED 4096 /* totals at once */
@@ -50,18 +50,18 @@ static enum sonde_status exchange_totals(struct hpcdb_job *job, struct sonde_err
 	enum sonde_status status = mine ? SONDE_OK : sonde_fail_nomem(err);
 
 	status = sonde_team_agree(job->team, status, err);
-	for (uint32_t i = 0; i < contexts && status >= 0; i += EXCHANGED) {
+	for (uint32_t i = 0; mine && i < contexts && status >= 0; i += EXCHANGED) {
 		uint32_t count = contexts - i < EXCHANGED ? contexts - i : EXCHANGED;
 
 		for (uint32_t k = 0; k < count; k++)
-			mine[k] = atomic_load_explicit(&job->totals[i + k], memory_order_relaxed);
+			mine[k] = job->totals[i + k];
 		status = sonde_team_exchange(job->team, mine, count, mine + EXCHANGED, err);
 		for (uint32_t k = 0; k < count && status >= 0; k++) {
 			uint64_t sum = 0;
 
 			for (uint32_t rank = 0; rank < ranks; rank++)
 				sum += mine[EXCHANGED + (size_t)rank * count + k];
-			atomic_store_explicit(&job->totals[i + k], sum, memory_order_relaxed);
+			job->totals[i + k] = sum;
 		}
 		if (contexts - i <= EXCHANGED)
 			break;
@@ -84,7 +84,7 @@ static uint32_t *cut_groups(const struct hpcdb_job *job, size_t *group_count)
 	if (bound)
 		*bound = 0;
 	for (uint32_t i = 0; i < contexts && bound; i++) {
-		uint64_t own = atomic_load_explicit(&job->totals[i], memory_order_relaxed);
+		uint64_t own = job->totals[i];
 
 		if (keys && (own > limit - values || keys + job->plan.slot_count > GROUP_KEYS)) {
 			bound = sonde_vec_push(&bounds);

@@ -140,13 +140,27 @@ static enum sonde_status add_runs(struct hpcdb_transposer *transposer,
 	return SONDE_OK;
 }
 
-/* Appends the runs of a track, and their pairs to the raw bytes. */
+/* Counts the pairs of the runs from `first` on, which begin at `pair`. */
+static void count_keys(struct hpcdb_transposer *transposer, const struct hpcdb_plan *plan,
+		       size_t first, const uint8_t *pair)
+{
+	for (size_t i = first; i < transposer->runs.count; i++) {
+		const struct run *run = &transposer->runs.items[i];
+		uint64_t *keys = transposer->keys.items + (size_t)run->context * plan->slot_count;
+
+		for (uint32_t k = 0; k < run->count; k++, pair += HPCDB_PROFILE_VALUE_SIZE)
+			keys[plan->slot_of_id[sonde_load_u16le(pair)]]++;
+	}
+}
+
+/* Appends the runs of a track, and their pairs to the raw bytes; counts these in `keys`. */
 static enum sonde_status read_track(struct hpcdb_transposer *transposer,
 				    const struct hpcdb_job *job, const struct hpcdb_group *group,
 				    uint32_t track, struct sonde_error *err)
 {
 	const struct hpcdb_plane *plane = &job->planes[track];
 	struct span span = { .track = track };
+	size_t first_run = transposer->runs.count;
 	uint32_t block = 0;
 	uint64_t size;
 	char *place;
@@ -170,22 +184,13 @@ static enum sonde_status read_track(struct hpcdb_transposer *transposer,
 	if (!place)
 		return sonde_fail_nomem(err);
 	transposer->raw.size += size;
-	return hpcdb_target_read(&job->values,
-				 plane->offset + span.begin * HPCDB_PROFILE_VALUE_SIZE, place, size,
-				 err);
-}
-
-static void count_keys(struct hpcdb_transposer *transposer, const struct hpcdb_plan *plan)
-{
-	const uint8_t *pair = (const uint8_t *)transposer->raw.data;
-
-	for (size_t i = 0; i < transposer->runs.count; i++) {
-		const struct run *run = &transposer->runs.items[i];
-		uint64_t *keys = transposer->keys.items + (size_t)run->context * plan->slot_count;
-
-		for (uint32_t k = 0; k < run->count; k++, pair += HPCDB_PROFILE_VALUE_SIZE)
-			keys[plan->slot_of_id[sonde_load_u16le(pair)]]++;
-	}
+	status = hpcdb_target_read(&job->values,
+				   plane->offset + span.begin * HPCDB_PROFILE_VALUE_SIZE, place,
+				   size, err);
+	/* now, while they are in the cache */
+	if (status >= 0)
+		count_keys(transposer, &job->plan, first_run, (const uint8_t *)place);
+	return status;
 }
 
 /* {CI}, its offsets counted from the start of the group's blocks. */
@@ -354,15 +359,14 @@ enum sonde_status hpcdb_transpose(struct hpcdb_transposer *transposer, const str
 
 	sonde_buffer_clear(&transposer->raw);
 	transposer->runs.count = 0;
-	for (uint32_t i = 0; i < job->world->track_count && status >= 0; i++)
-		status = read_track(transposer, job, group, i, err);
-	if (status < 0)
-		return status;
 	if (!sonde_vec_reserve(&transposer->keys, keys + 1) ||
 	    !sonde_vec_reserve(&transposer->tallies, (size_t)job->plan.slot_count + 1))
 		return sonde_fail_nomem(err);
 	memset(transposer->keys.items, 0, keys * sizeof(*transposer->keys.items));
-	count_keys(transposer, &job->plan);
+	for (uint32_t i = 0; i < job->world->track_count && status >= 0; i++)
+		status = read_track(transposer, job, group, i, err);
+	if (status < 0)
+		return status;
 	for (uint32_t i = 0; i < group->end - group->first; i++)
 		put_block(group, &job->plan,
 			  transposer->keys.items + (size_t)i * job->plan.slot_count);

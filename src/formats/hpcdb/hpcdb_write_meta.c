@@ -215,7 +215,7 @@ static uint64_t put_text(struct sonde_buffer *out, struct strings *strings, uint
 	uint32_t number = sonde_key_map_find(&strings->numbers, id);
 	uint64_t offset = out->size;
 
-	if (number != UINT32_MAX)
+	if (strings->offsets.items && number < strings->offsets.count)
 		return strings->offsets.items[number];
 	hpcdb_put_string(out, sonde_definitions_string(strings->definitions, id));
 	return keep_offset(strings, id, offset);

@@ -34,6 +34,8 @@ struct hpcdb_encoder {
 	size_t *group_ends;	     /* of each metric, in the points */
 	struct sums *sums;	     /* of each context; 0 but for the present metric */
 	uint32_t *places;	     /* of each context: number, then place of its values */
+	uint64_t *totals;	     /* of each context: values on all tracks so far */
+	uint32_t contexts;	     /* that have values, of the present track */
 	struct marks marks;	     /* of the present metric */
 	struct marks all;	     /* of all metrics of the track */
 	SONDE_VEC(struct cell) cells;
@@ -72,7 +74,8 @@ struct hpcdb_encoder *hpcdb_encoder_new(const struct hpcdb_job *job)
 		calloc((size_t)job->world->metric_count + 1, sizeof(*encoder->group_ends));
 	encoder->sums = calloc(contexts, sizeof(*encoder->sums));
 	encoder->places = calloc(contexts, sizeof(*encoder->places));
-	if (encoder->group_ends && encoder->sums && encoder->places &&
+	encoder->totals = calloc(contexts, sizeof(*encoder->totals));
+	if (encoder->group_ends && encoder->sums && encoder->places && encoder->totals &&
 	    marks_init(&encoder->marks, job->world->context_count) &&
 	    marks_init(&encoder->all, job->world->context_count))
 		return encoder;
@@ -90,9 +93,17 @@ void hpcdb_encoder_free(struct hpcdb_encoder *encoder)
 	free(encoder->group_ends);
 	free(encoder->sums);
 	free(encoder->places);
+	free(encoder->totals);
 	marks_release(&encoder->marks);
 	marks_release(&encoder->all);
 	free(encoder);
+}
+
+void hpcdb_encoder_add_totals(const struct hpcdb_encoder *encoder, uint64_t *totals,
+			      uint32_t contexts)
+{
+	for (uint32_t i = 0; i < contexts; i++)
+		totals[i] += encoder->totals[i];
 }
 
 struct hpcdb_points *hpcdb_encoder_points(struct hpcdb_encoder *encoder)
@@ -244,6 +255,7 @@ static enum sonde_status propagate(struct hpcdb_encoder *encoder, const struct h
 	struct targets targets = targets_of(numbers);
 	struct marks *marks = &encoder->marks;
 	struct cell *cell;
+	uint32_t contexts = 0;
 
 	if (!sonde_vec_reserve(&encoder->cells, marked * HPCDB_SCOPE_COUNT + 1))
 		return sonde_fail_nomem(err);
@@ -258,22 +270,29 @@ static enum sonde_status propagate(struct hpcdb_encoder *encoder, const struct h
 			marks->words[word] = 0;
 			marks_add_word(&encoder->all, word, bits);
 			while (bits) {
+				struct cell *before = cell;
+				uint32_t context;
+
 				bit = 63 - (unsigned int)__builtin_clzll(bits);
 				bits ^= (uint64_t)1 << bit;
-				cell = finish_context(encoder->sums, job->nodes,
-						      (uint32_t)(word * 64 + bit), &targets, cell);
+				context = (uint32_t)(word * 64 + bit);
+				cell = finish_context(encoder->sums, job->nodes, context, &targets,
+						      cell);
+				contexts += !encoder->places[context] && cell > before;
+				encoder->places[context] += (uint32_t)(cell - before);
 			}
 		}
 	}
 	encoder->cells.count = (size_t)(cell - encoder->cells.items);
+	encoder->contexts += contexts;
 	return SONDE_OK;
 }
 
 /* The index of the plane: contexts that have values, and where these begin. */
-static uint32_t put_index(struct hpcdb_encoder *encoder, struct hpcdb_job *job, uint8_t *out)
+static void put_index(struct hpcdb_encoder *encoder, uint8_t *out)
 {
 	struct marks *all = &encoder->all;
-	uint32_t contexts = 0, start = 0;
+	uint32_t start = 0;
 
 	for (size_t i = 0; i < all->above_count; i++) {
 		for (; all->above[i]; all->above[i] &= all->above[i] - 1) {
@@ -293,28 +312,14 @@ static uint32_t put_index(struct hpcdb_encoder *encoder, struct hpcdb_job *job, 
 				out += HPCDB_PROFILE_INDEX_SIZE;
 				encoder->places[context] = start;
 				start += count;
-				contexts++;
-				atomic_fetch_add_explicit(&job->totals[context], count,
-							  memory_order_relaxed);
+				encoder->totals[context] += count;
 			}
 		}
 	}
-	return contexts;
 }
 
-/* Contexts that have at least one cell; counts the cells of each in `places`. */
-static uint32_t count_cells(struct hpcdb_encoder *encoder)
-{
-	uint32_t contexts = 0;
-
-	for (size_t i = 0; i < encoder->cells.count; i++)
-		contexts += !encoder->places[encoder->cells.items[i].context]++;
-	return contexts;
-}
-
-static enum sonde_status put_plane(struct hpcdb_encoder *encoder, struct hpcdb_job *job,
-				   struct sonde_buffer *bytes, struct hpcdb_plane *plane,
-				   struct sonde_error *err)
+static enum sonde_status put_plane(struct hpcdb_encoder *encoder, struct sonde_buffer *bytes,
+				   struct hpcdb_plane *plane, struct sonde_error *err)
 {
 	uint8_t *pairs, *index;
 
@@ -322,7 +327,7 @@ static enum sonde_status put_plane(struct hpcdb_encoder *encoder, struct hpcdb_j
 		return sonde_fail(err, SONDE_LIMIT, SONDE_NO_OFFSET,
 				  "more than %u values on one track", UINT32_MAX);
 	*plane = (struct hpcdb_plane){ .values = encoder->cells.count,
-				       .contexts = count_cells(encoder) };
+				       .contexts = encoder->contexts };
 	sonde_buffer_clear(bytes);
 	pairs = (uint8_t *)sonde_buffer_reserve(bytes, hpcdb_plane_end(plane));
 	if (!pairs)
@@ -331,7 +336,7 @@ static enum sonde_status put_plane(struct hpcdb_encoder *encoder, struct hpcdb_j
 	index = pairs + hpcdb_plane_index_offset(plane);
 	if (plane->values % 2)
 		memset(index - 2, 0, 2);
-	put_index(encoder, job, index);
+	put_index(encoder, index);
 	for (size_t i = 0; i < encoder->cells.count; i++) {
 		const struct cell *cell = &encoder->cells.items[i];
 		uint8_t *pair =
@@ -345,7 +350,7 @@ static enum sonde_status put_plane(struct hpcdb_encoder *encoder, struct hpcdb_j
 	return SONDE_OK;
 }
 
-enum sonde_status hpcdb_encode(struct hpcdb_encoder *encoder, struct hpcdb_job *job,
+enum sonde_status hpcdb_encode(struct hpcdb_encoder *encoder, const struct hpcdb_job *job,
 			       struct sonde_buffer *bytes, struct hpcdb_plane *plane,
 			       struct sonde_error *err)
 {
@@ -354,6 +359,7 @@ enum sonde_status hpcdb_encode(struct hpcdb_encoder *encoder, struct hpcdb_job *
 	size_t start = 0;
 
 	encoder->cells.count = 0;
+	encoder->contexts = 0;
 	for (uint32_t i = 0; i < job->world->metric_count && status >= 0; i++) {
 		size_t end = encoder->group_ends[i], marked;
 
@@ -363,5 +369,5 @@ enum sonde_status hpcdb_encode(struct hpcdb_encoder *encoder, struct hpcdb_job *
 		status = propagate(encoder, job, &job->plan.metrics[i], marked, err);
 		start = end;
 	}
-	return status < 0 ? status : put_plane(encoder, job, bytes, plane, err);
+	return status < 0 ? status : put_plane(encoder, bytes, plane, err);
 }

@@ -107,7 +107,7 @@ struct hpcdb_job {
 	struct hpcdb_used *used;    /* rank 0 only */
 	uint8_t *copied;	    /* of each file in use: it is in src/; NULL: none is */
 	struct hpcdb_plane *planes; /* of each track */
-	_Atomic uint64_t *totals;   /* of each context: values on all tracks */
+	uint64_t *totals;	    /* of each context: values on all tracks */
 	struct hpcdb_target values; /* has the planes: profile.db, or a file that is not kept */
 	struct hpcdb_target profile, cct, trace;
 	uint64_t *
@@ -143,9 +143,13 @@ void hpcdb_encoder_free(struct hpcdb_encoder *encoder);
 /* Where to put the points of the next track. */
 struct hpcdb_points *hpcdb_encoder_points(struct hpcdb_encoder *encoder);
 /* The plane of a track: pairs, padding, indices in `bytes`, and how many of them. */
-enum sonde_status hpcdb_encode(struct hpcdb_encoder *encoder, struct hpcdb_job *job,
+enum sonde_status hpcdb_encode(struct hpcdb_encoder *encoder, const struct hpcdb_job *job,
 			       struct sonde_buffer *bytes, struct hpcdb_plane *plane,
 			       struct sonde_error *err);
+
+/* How many values each context had on all tracks that went through it. */
+void hpcdb_encoder_add_totals(const struct hpcdb_encoder *encoder, uint64_t *totals,
+			      uint32_t contexts);
 
 /* One group of contexts, transposed. */
 struct hpcdb_group {

@@ -165,8 +165,10 @@ enum sonde_status hpcdb_write_planes(struct hpcdb_job *job, struct sonde_error *
 			       .planes = calloc(job->slots, sizeof(*round.planes)) };
 	enum sonde_status status = run_rounds(&round, err);
 
-	for (size_t i = 0; i < rest.count; i++)
+	for (size_t i = 0; i < rest.count; i++) {
+		hpcdb_encoder_add_totals(rest.encoders[i], job->totals, job->world->context_count);
 		hpcdb_encoder_free(rest.encoders[i]);
+	}
 	for (size_t i = 0; round.bytes && i < job->slots; i++)
 		sonde_buffer_release(&round.bytes[i]);
 	free(rest.encoders);

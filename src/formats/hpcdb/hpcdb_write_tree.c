@@ -206,16 +206,16 @@ enum sonde_status hpcdb_write_tree(struct hpcdb_job *job, struct sonde_buffer *h
 	enum sonde_status status;
 
 	tree.branches = calloc(job->world->context_count, sizeof(*tree.branches));
-	if (!path || !tree.branches)
-		status = sonde_fail_nomem(err);
-	else
-		status = sonde_output_open(&tree.output, path, err);
-	if (status >= 0) {
+	if (path && tree.branches) {
 		link_children(&tree);
-		status = put_tree(&tree, head, err);
+		status = sonde_output_open(&tree.output, path, err);
+		if (status >= 0)
+			status = put_tree(&tree, head, err);
+		if (status >= 0)
+			status = sonde_output_close(&tree.output, err);
+	} else {
+		status = sonde_fail_nomem(err);
 	}
-	if (status >= 0)
-		status = sonde_output_close(&tree.output, err);
 	sonde_output_release(&tree.output);
 	sonde_buffer_release(&tree.record);
 	free(tree.branches);

@@ -11,13 +11,15 @@
 #include "formats/hpcdb/hpcdb_formula.h"
 #include "formats/hpcdb/hpcdb_write_meta.h"
 
-#define DERIVATIONS_LIMIT 8 /* metrics that are worked out of metrics that are worked out ... */
+/* Metrics that are worked out of metrics that are worked out ..., and operations of all of them. */
+#define DERIVATIONS_LIMIT 8
+#define OPERATIONS_LIMIT 4000
 
 struct yaml {
 	const struct hpcdb_job *job;
 	struct sonde_buffer *out;
 	enum hpcdb_scope scope; /* of references */
-	unsigned int depth;
+	size_t operations;	/* looked at for the present root */
 };
 
 /* A word that YAML would take for something else than text. */
@@ -177,25 +179,37 @@ static void put_variant_formula(struct yaml *yaml, uint32_t metric, const char *
 	}
 }
 
-/* A reference must lead to something measured in that scope; `formula` holds nothing afterwards. */
-static bool can_derive(const struct hpcdb_job *job, uint32_t metric, enum hpcdb_scope scope,
+/* A formula that makes no sense is left out; out of memory is a failure. */
+static bool read_formula(struct yaml *yaml, struct hpcdb_formula *formula, uint32_t metric)
+{
+	const char *text = yaml->job->world->metrics[metric].formula;
+	enum sonde_status status = hpcdb_formula_parse(formula, text, strlen(text), NULL);
+
+	if (status == SONDE_NOMEM)
+		yaml->out->failed = true;
+	return status >= 0;
+}
+
+/* A reference must lead to something measured in that scope. */
+static bool can_derive(struct yaml *yaml, uint32_t metric, enum hpcdb_scope scope,
 		       unsigned int depth)
 {
+	const struct hpcdb_job *job = yaml->job;
 	const struct hpcdb_world *world = job->world;
 	struct hpcdb_formula formula = { 0 };
-	const char *text;
 	bool is_good;
 
 	if (metric >= world->metric_count || depth > DERIVATIONS_LIMIT)
 		return false;
 	if (job->plan.metrics[metric].scope_count)
 		return has_scope(job, metric, scope) && is_stored(job, HPCDB_STORED_SUM);
-	text = world->metrics[metric].formula;
-	is_good = hpcdb_formula_parse(&formula, text, strlen(text), NULL) >= 0;
+	is_good = read_formula(yaml, &formula, metric);
+	yaml->operations += formula.nodes.count;
+	is_good = is_good && yaml->operations <= OPERATIONS_LIMIT;
 	for (size_t i = 0; i < formula.nodes.count && is_good; i++)
 		if (formula.nodes.items[i].operation == HPCDB_REFERENCE)
-			is_good =
-				can_derive(job, formula.nodes.items[i].reference, scope, depth + 1);
+			is_good = can_derive(yaml, formula.nodes.items[i].reference, scope,
+					     depth + 1);
 	hpcdb_formula_release(&formula);
 	return is_good;
 }
@@ -205,16 +219,12 @@ static void put_reference(void *data, uint32_t reference, struct sonde_buffer *o
 	struct yaml *yaml = data;
 	const struct hpcdb_job *job = yaml->job;
 	struct hpcdb_formula formula = { 0 };
-	const char *text;
 
 	if (job->plan.metrics[reference].scope_count) {
 		put_alias(out, job, reference, HPCDB_STORED_SUM, yaml->scope);
 		return;
 	}
-	text = job->world->metrics[reference].formula;
-	if (hpcdb_formula_parse(&formula, text, strlen(text), NULL) < 0)
-		out->failed = true; /* it was fine before: memory */
-	else
+	if (read_formula(yaml, &formula, reference))
 		hpcdb_formula_put_yaml(&formula, out, put_reference, yaml);
 	hpcdb_formula_release(&formula);
 }
@@ -257,15 +267,17 @@ static void put_variant(struct yaml *yaml, uint32_t metric, const struct variant
 		put_formula(yaml, metric, HPCDB_FUNCTION_SCOPE, "standard", variant);
 }
 
-static bool is_shown(const struct hpcdb_job *job, uint32_t metric, enum hpcdb_scope scope)
+static bool is_shown(struct yaml *yaml, uint32_t metric, enum hpcdb_scope scope)
 {
+	const struct hpcdb_job *job = yaml->job;
 	unsigned int wanted = job->world->metrics[metric].scopes;
 
 	if (wanted && !(wanted & 1u << scope))
 		return false;
 	if (job->plan.metrics[metric].scope_count)
 		return true;
-	return can_derive(job, metric, scope, 0);
+	yaml->operations = 0;
+	return can_derive(yaml, metric, scope, 0);
 }
 
 static void put_root(struct yaml *yaml, uint32_t number)
@@ -275,9 +287,9 @@ static void put_root(struct yaml *yaml, uint32_t number)
 	bool is_derived = !job->plan.metrics[number].scope_count;
 	struct sonde_buffer *out = yaml->out;
 	struct shown shown = {
-		.execution = is_shown(job, number, HPCDB_EXECUTION),
-		.lex_aware = is_shown(job, number, HPCDB_LEX_AWARE),
-		.function = is_shown(job, number, HPCDB_FUNCTION_SCOPE),
+		.execution = is_shown(yaml, number, HPCDB_EXECUTION),
+		.lex_aware = is_shown(yaml, number, HPCDB_LEX_AWARE),
+		.function = is_shown(yaml, number, HPCDB_FUNCTION_SCOPE),
 	};
 
 	if (metric->visibility == HPCDB_INVISIBLE ||

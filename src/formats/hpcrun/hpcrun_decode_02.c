@@ -92,8 +92,8 @@ static enum sonde_status decode_metrics_short(struct hpcrun_decoder *decoder)
 		status = hpcrun_expect(decoder, 0, 1, "metric");
 		if (status)
 			break;
-		place = sonde_vec_push(&decoder->profile->metrics);
-		if (!place || !metric.name)
+		place = metric.name ? sonde_vec_push(&decoder->profile->metrics) : NULL;
+		if (!place)
 			return sonde_fail_nomem(decoder->err);
 		*place = metric;
 	}
@@ -127,8 +127,8 @@ static enum sonde_status decode_modules_short(struct epoch_reader *reader)
 		status = hpcrun_expect(decoder, 0, 1, "module");
 		if (status)
 			break;
-		place = sonde_vec_push(&decoder->profile->modules);
-		if (!place || !module.path)
+		place = module.path ? sonde_vec_push(&decoder->profile->modules) : NULL;
+		if (!place)
 			return sonde_fail_nomem(decoder->err);
 		*place = module;
 	}
@@ -238,9 +238,9 @@ static uint32_t one_node(struct epoch_reader *reader, struct hpcrun_node *node)
 		if (i < LOGICAL_WORDS)
 			node->logical_ip[i] = word;
 	}
+	name_roots(node, parent);
 	if (!reader->layout->has_described)
 		locate(reader, node);
-	name_roots(node, parent);
 	return parent >> 31 ? -parent : parent;
 }
 
@@ -397,6 +397,8 @@ static enum sonde_status decode_epoch_head(struct epoch_reader *reader)
 	if (!reader->layout->distance_first)
 		profile->return_distance = hpcrun_u32(decoder);
 	status = hpcrun_decode_pairs(decoder);
+	if (status < 0)
+		return status;
 	reader->has_logical = reader->layout->logical_always ||
 			      (profile->epoch_flags & HPCRUN_EPOCH_LOGICAL);
 	reader->logical_words = LOGICAL_WORDS;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `sonde dump --json` and `sonde info --json` show of a profile, as a Database of hpcdb_reader.py, so that it can
-be compared with what the Python readers see in the same files.
+"""What `sonde dump --json` and `sonde info --json` show of a profile, as a Database of
+hpcdb_reader.py, so that it can be compared with what the Python readers see in the same files.
 """
 import copy
 import json
@@ -126,8 +126,9 @@ def own_values(database, profile, ids):
 
 
 def as_listed(database):
-    """A database as a recording shows it: values of listed contexts only. What the unlisted ones of a thread have
-    themselves is with the listed context that they lie in, in scope "point"."""
+    """A database as a recording shows it: values of listed contexts only. What the unlisted ones of
+    a thread have themselves is with the listed context that they lie in, in scope "point".
+    """
     new = copy.deepcopy(database)
     listed = {context.id for context in new.contexts} | {0}
     for profile in new.profiles:

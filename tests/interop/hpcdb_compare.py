@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""hpcdb_compare.py A B [--lex-aware-tolerance] [--no-taxonomy]: are two databases the same but for the numbers of
-their contexts, metrics, tables and threads? B may also be a .yaml dump of a database. The first differences in
-words, and exit code 1. --lex-aware-tolerance: in profiles of threads the scope lex_aware may be "function".
+"""hpcdb_compare.py A B [--lex-aware-tolerance] [--no-taxonomy]: are two databases the same but for
+the numbers of their contexts, metrics, tables and threads? B may also be a .yaml dump of a
+database. The first differences in words, and exit code 1. --lex-aware-tolerance: in profiles of
+threads the scope lex_aware may be "function".
 """
 import json
 import os
@@ -309,7 +310,8 @@ class Comparison:
                 matched = [(ours[0], others[0])] if len(ours) == len(others) == 1 else \
                     self.match_group(ours, others)
                 for one, other in matched:
-                    self.match[self.a.database.contexts[one].id] = self.b.database.contexts[other].id
+                    mine_id = self.a.database.contexts[one].id
+                    self.match[mine_id] = self.b.database.contexts[other].id
                     self.pairs.append((one, other))
                 pending += matched
 
@@ -413,7 +415,8 @@ def load_taxonomy(path):
 
 
 def compare_taxonomies(one, other):
-    """metrics/default.yaml of two databases: names of anchors and the order of roots do not matter."""
+    """metrics/default.yaml of two databases: names of anchors and the order of roots do not matter.
+    """
     paths = [os.path.join(folder, "metrics", "default.yaml") for folder in (one, other)]
     if not all(os.path.exists(path) for path in paths):
         return [f"taxonomy: {path} is not there" for path in paths if not os.path.exists(path)]

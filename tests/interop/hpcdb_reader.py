@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Reads HPCToolkit databases, version 4.0, from the format's document and what is known of real files alone: it
-shares no code with the program. Every pointer is followed and every statement of the document is checked; what is
-wrong raises Bad with words. Standard library only. What the numbers should be is checked in hpcdb_verify.py.
+"""Reads HPCToolkit databases, version 4.0, from the format's document and what is known of real
+files alone: it shares no code with the program. Every pointer is followed and every statement of
+the document is checked; what is wrong raises Bad with words. Standard library only. What the
+numbers should be is checked in hpcdb_verify.py.
 """
 import os
 import struct
@@ -34,7 +35,8 @@ def need(good, *words):
 
 
 class Context:
-    """One listed context; `parent` is an index in Database.contexts, -1 below the global context."""
+    """One listed context; `parent` is an index in Database.contexts, -1 below the global context.
+    """
     __slots__ = ("id", "parent", "kind", "relation", "propagation", "function", "file", "line",
                  "module", "offset", "name", "entry", "children")
 

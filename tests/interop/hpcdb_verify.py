@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""hpcdb_verify.py DIR [--real]: works out again what a database derives: the transposition, what each scope sums
-up, and the statistics over the threads. --real allows for what the existing program does otherwise: lex_aware in
-the profiles of threads is the plain "function" value.
+"""hpcdb_verify.py DIR [--real]: works out again what a database derives: the transposition, what
+each scope sums up, and the statistics over the threads. --real allows for what the existing program
+does otherwise: lex_aware in the profiles of threads is the plain "function" value.
 
-Instructions within a line or loop are not listed, so nobody knows their parents: what they add to a listed context
-is the rest that its own and its children's values leave, which must be the same in every scope.
+Instructions within a line or loop are not listed, so nobody knows their parents: what they add to a
+listed context is the rest that its own and its children's values leave, which must be the same in
+every scope.
 """
 import re
 import sys
@@ -43,8 +44,8 @@ def check_transposition(database):
         if mine != theirs:
             metrics = [metric for metric in mine.keys() | theirs.keys()
                        if mine.get(metric) != theirs.get(metric)]
-            raise Bad(f"context {context}: metric {metrics[0]} is {theirs.get(metrics[0])} in cct.db, "
-                      f"{mine.get(metrics[0])} in profile.db")
+            raise Bad(f"context {context}: metric {metrics[0]} is {theirs.get(metrics[0])} in "
+                      f"cct.db, {mine.get(metrics[0])} in profile.db")
 
 
 # ---- scopes --------------------------------------------------------------------------------------
@@ -69,7 +70,9 @@ def column(values, number):
 
 
 def sums_of_children(database, column_of, bit):
-    """Per listed context (and at the end the global one) the sum over its children, all or with the bit."""
+    """Per listed context (and at the end the global one) the sum over its children, all or with the
+    bit.
+    """
     sums = [0.0] * (len(database.contexts) + 1)
     for context in database.contexts:
         value = column_of.get(context.id)
@@ -90,7 +93,9 @@ def rests(database, points, total, bit):
 
 
 def check_lex_aware(database, ids, points, rest, values, plain):
-    """Without nested loops in a loop, as "function" elsewhere; `plain`: as "function" everywhere will do."""
+    """Without nested loops in a loop, as "function" elsewhere; `plain`: as "function" everywhere
+    will do.
+    """
     lexical, function = column(values, ids.get(CUSTOM)), column(values, ids.get(TRANSITIVE))
     bit = ids.bit()
     own = [points.get(context.id, 0.0) + rest[number]
@@ -213,8 +218,9 @@ def check_statistics(database, real):
             for context in wanted.keys() | found.keys():
                 one, other = found.get(context, 0.0), wanted.get(context, 0.0)
                 if not close(one, other):
-                    raise Bad(f"{metric.name}, {database.scopes[scope].name}, {formula}/{combine}: context "
-                              f"{context} has {one}, the threads give {other}")
+                    raise Bad(f"{metric.name}, {database.scopes[scope].name}, "
+                              f"{formula}/{combine}: context {context} has {one}, "
+                              f"the threads give {other}")
 
 
 def verify(folder, real=False):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a database of hpcdb_reader.Database, from the document alone. It can be asked for what the document
-allows and the existing program never does: larger strides, sections in another order, gaps; and it gives
-contexts other numbers, so that comparisons can be tried. cct.db is always worked out of the profiles.
+"""Writes a database of hpcdb_reader.Database, from the document alone. It can be asked for what the
+document allows and the existing program never does: larger strides, sections in another order,
+gaps; and it gives contexts other numbers, so that comparisons can be tried. cct.db is always worked
+out of the profiles.
 """
 import copy
 import json
@@ -323,7 +324,9 @@ def rearrange_contexts(contexts, generator):
 
 
 def renumbered(database, seed=1):
-    """The same in other words: contexts, tables, metrics and threads in another order, under other numbers."""
+    """The same in other words: contexts, tables, metrics and threads in another order, under other
+    numbers.
+    """
     generator, new = random.Random(seed), copy.deepcopy(database)
     new.modules, module = shuffled(database.modules, generator)
     new.files, file = shuffled(database.files, generator)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""hpcrun_merge.py OUT FOLDER... [--no-structs]: merges measurements into a database, by the rules of the format
-and by brute force; it shares no code with the program. What is known of the code comes from .hpcstruct files alone;
-where there is nothing, contexts are instructions called by instructions. Entries, and the named or unknown
-functions that placeholders stand for, are there always.
+"""hpcrun_merge.py OUT FOLDER... [--no-structs]: merges measurements into a database, by the rules
+of the format and by brute force; it shares no code with the program. What is known of the code
+comes from .hpcstruct files alone; where there is nothing, contexts are instructions called by
+instructions. Entries, and the named or unknown functions that placeholders stand for, are there
+always.
 """
 import sys
 from collections import defaultdict
@@ -33,7 +34,9 @@ NAMES = {"OMP Idle": "<omp idle>", "OMPOvrHd": "<omp overhead>", "OMPBarrW": "<o
 
 
 class Tree:
-    """Contexts by what they are; the path of one is its key. Each step of it is (kind, relation, ...)."""
+    """Contexts by what they are; the path of one is its key. Each step of it is (kind, relation,
+    ...).
+    """
 
     def __init__(self):
         self.children = defaultdict(dict)

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Reads .hpcrun files of all generations (04.00b, 02.00b, 02.00l as in its document and as it was once coded) and
-.hpctrace, from the document and what is known of real files alone: it shares no code with the program. Everything
-is checked to the last byte; what is wrong raises Bad. Standard library only.
+"""Reads .hpcrun files of all generations (04.00b, 02.00b, 02.00l as in its document and as it was
+once coded) and .hpctrace, from the document and what is known of real files alone: it shares no
+code with the program. Everything is checked to the last byte; what is wrong raises Bad. Standard
+library only.
 """
 import os
 import struct

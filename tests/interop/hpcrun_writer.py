@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""hpcrun_writer.py OUT [--threads N --tree T --leaves K --metrics M --trace L --ranks R --seed S --odd --structs]:
-writes measurement folders (.hpcrun 04.00b and .hpctrace), and single files of the older generations, out of the
-Epoch of hpcrun_reader.py. Standard library only, no code of the program. --odd adds what real tools write now and
-then: partial unwinds, placeholders, GPU code, derived metrics, load maps numbered otherwise in each process, call
-traces and traces that are out of order. --structs adds .hpcstruct files.
+"""hpcrun_writer.py OUT [--threads N --tree T --leaves K --metrics M --trace L --ranks R --seed S
+--odd --structs]: writes measurement folders (.hpcrun 04.00b and .hpctrace), and single files of the
+older generations, out of the Epoch of hpcrun_reader.py. Standard library only, no code of the
+program. --odd adds what real tools write now and then: partial unwinds, placeholders, GPU code,
+derived metrics, load maps numbered otherwise in each process, call traces and traces that are out
+of order. --structs adds .hpcstruct files.
 """
 import argparse
 import os
@@ -182,7 +183,8 @@ class Thread:
                 "trace-disorder": "0"}
 
     def stem(self):
-        return f"{self.program}-{self.rank:06d}-{self.thread:03d}-{self.host:08x}-{1000 + self.rank}-0"
+        return f"{self.program}-{self.rank:06d}-{self.thread:03d}-{self.host:08x}-" \
+            f"{1000 + self.rank}-0"
 
     def write(self, folder):
         os.makedirs(folder, exist_ok=True)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads .hpcstruct files, plainly: for each module the chains of scopes (function, loops, lines, inlined
-functions) that its address ranges lie in. It shares no code with the program; standard library only.
+"""Reads .hpcstruct files, plainly: for each module the chains of scopes (function, loops, lines,
+inlined functions) that its address ranges lie in. It shares no code with the program; standard
+library only.
 
-A scope is a tuple: kind, relation, and what it is. Functions carry the number of their element, since two records
-may look alike and are two nevertheless.
+A scope is a tuple: kind, relation, and what it is. Functions carry the number of their element,
+since two records may look alike and are two nevertheless.
 """
 import bisect
 import glob

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes .hpcstruct files for made-up programs: functions with loops in loops, inlined calls (also two that look
-alike), and statements of several ranges, around addresses that are given. Some addresses stay unknown.
+"""Writes .hpcstruct files for made-up programs: functions with loops in loops, inlined calls (also
+two that look alike), and statements of several ranges, around addresses that are given. Some
+addresses stay unknown.
 """
 import os
 import random

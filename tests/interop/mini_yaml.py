@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""As much of YAML as metric taxonomies and dumps of databases use, with the standard library: nested blocks and
-flows, anchors and aliases, quoted and plain texts on one line. Tags are dropped; what else YAML has is Unknown.
+"""As much of YAML as metric taxonomies and dumps of databases use, with the standard library:
+nested blocks and flows, anchors and aliases, quoted and plain texts on one line. Tags are dropped;
+what else YAML has is Unknown.
 """
 import json
 import re
@@ -136,7 +137,8 @@ class Parser:
         if text.startswith("!") or text.startswith("&"):
             self.at += 1
             return self.node(text, indent)
-        return self.sequence(indent) if text == "-" or text.startswith("- ") else self.mapping(indent)
+        is_sequence = text == "-" or text.startswith("- ")
+        return self.sequence(indent) if is_sequence else self.mapping(indent)
 
     def sequence(self, indent):
         out = []

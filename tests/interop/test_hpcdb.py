@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""HPCToolkit databases against programs that share no code with ours. First these programs are tried themselves:
-they must find what is wrong with a database, and where two differ. Then what they write is read by us and what we
-write by them. With SONDE_CORPUS set, databases of the existing program take part.
+"""HPCToolkit databases against programs that share no code with ours. First these programs are
+tried themselves: they must find what is wrong with a database, and where two differ. Then what they
+write is read by us and what we write by them. With SONDE_CORPUS set, databases of the existing
+program take part.
 """
 import copy
 import glob

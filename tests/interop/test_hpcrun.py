@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measurements (.hpcrun, .hpctrace) against programs that share no code with ours: what they write in all
-generations is read by us, and what we write in the two that we write is read by them. With SONDE_CORPUS set, real
-measurements take part.
+"""Measurements (.hpcrun, .hpctrace) against programs that share no code with ours: what they write
+in all generations is read by us, and what we write in the two that we write is read by them. With
+SONDE_CORPUS set, real measurements take part.
 """
 import glob
 import json

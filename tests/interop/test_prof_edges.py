@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`sonde prof` at the edges of the format: values that cancel, modules listed twice, threads that claim to be the
-same, kinds nobody knows, idle traces. Each made-up folder is merged by us and in Python.
+"""`sonde prof` at the edges of the format: values that cancel, modules listed twice, threads that
+claim to be the same, kinds nobody knows, idle traces. Each made-up folder is merged by us and in
+Python.
 """
 import math
 import os

@@ -63,6 +63,8 @@ struct sonde_recover_result {
 	uint64_t links_mended;	  /* between events and details: they disagreed, one was chosen */
 	uint32_t manifests_made;  /* processes without one: their threads and clock were guessed */
 	uint32_t functions_named; /* by name_function() */
+	uint64_t samples_kept;
+	uint64_t values_kept;
 };
 
 /* What a function is called; "" and NULL alike mean that something is not known. */

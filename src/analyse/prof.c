@@ -9,6 +9,7 @@
 
 #include "analyse/prof_read.h"
 #include "analyse/prof_source.h"
+#include "formats/format.h"
 
 struct run {
 	const char *output;
@@ -39,8 +40,8 @@ static enum sonde_status gather_union(struct run *run, struct sonde_error *err)
 				  err);
 	if (status == SONDE_OK)
 		status = sonde_team_gather(team, mine.data, mine.size, &all, sizes, err);
-	for (rank = 1, start = 0; status == SONDE_OK && !sonde_team_rank(team) && rank < size;
-	     rank++) {
+	for (rank = 1, start = 0;
+	     sizes && status == SONDE_OK && !sonde_team_rank(team) && rank < size; rank++) {
 		struct sonde_bytes bytes = sonde_bytes_of(all.data + start, sizes[rank]);
 		struct prof_union other = { 0 };
 
@@ -222,7 +223,7 @@ static enum sonde_status add_up(struct run *run, struct sonde_error *err)
 
 	if (status == SONDE_OK)
 		status = sonde_team_exchange(team, &mine, 1, all, err);
-	for (rank = 0; status == SONDE_OK && rank < sonde_team_size(team); rank++)
+	for (rank = 0; all && status == SONDE_OK && rank < sonde_team_size(team); rank++)
 		sum += all[rank];
 	run->report->samples_unknown = sum;
 	free(all);
@@ -336,11 +337,24 @@ static enum sonde_status work_out(struct run *run, struct sonde_error *err)
 	return status;
 }
 
+/* Said before the work is done: what would be replaced is no database. */
+static enum sonde_status check_output(const struct run *run, struct sonde_error *err)
+{
+	const struct sonde_prof_options *options = run->options;
+	enum sonde_status status = SONDE_OK;
+
+	if (options->replace && !options->dry_run && !sonde_team_rank(options->team))
+		status = sonde_format_check_replaced(run->output, err);
+	return sonde_team_agree(options->team, status, err);
+}
+
 static enum sonde_status run_all(struct run *run, const char *const *inputs, size_t count,
 				 struct sonde_error *err)
 {
-	enum sonde_status status = read_all(run, inputs, count, err);
+	enum sonde_status status = check_output(run, err);
 
+	if (status == SONDE_OK)
+		status = read_all(run, inputs, count, err);
 	if (status == SONDE_OK)
 		status = work_out(run, err);
 	if (status == SONDE_OK)

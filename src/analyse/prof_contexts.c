@@ -121,7 +121,7 @@ static bool list_places(struct building *building)
 	struct sonde_sort_item *items = sort_nodes(building, &count);
 
 	building->place_of = malloc(((size_t)tree->count + 1) * sizeof(uint32_t));
-	places->items = items ? malloc((count + 1) * sizeof(*places->items)) : NULL;
+	places->items = items ? calloc(count + 1, sizeof(*places->items)) : NULL;
 	places->starts = calloc(building->module_count + 1, sizeof(uint32_t));
 	if (!building->place_of || !places->items || !places->starts) {
 		free(items);
@@ -238,8 +238,8 @@ static bool expand(struct building *building)
 	struct prof_contexts *contexts = building->contexts;
 	uint32_t i, context;
 
-	contexts->relation = malloc(((size_t)raw->count + 1) * sizeof(uint32_t));
-	contexts->innermost = malloc(((size_t)raw->count + 1) * sizeof(uint32_t));
+	contexts->relation = calloc((size_t)raw->count + 1, sizeof(uint32_t));
+	contexts->innermost = calloc((size_t)raw->count + 1, sizeof(uint32_t));
 	if (!contexts->relation || !contexts->innermost || !raw_tree_begin(&building->tree))
 		return false;
 	set(building, 0, 0, 0);

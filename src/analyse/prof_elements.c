@@ -67,7 +67,7 @@ static bool list_placeholders(struct making *making)
 {
 	const struct raw_tree *tree = &making->all->tree;
 	struct prof_elements *elements = making->elements;
-	struct sonde_key_map known = { 0 };
+	struct sonde_key_map known = { NULL };
 	SONDE_VEC(uint64_t) ips = { 0 };
 	bool fine = true;
 	uint32_t i;
@@ -86,7 +86,7 @@ static bool list_placeholders(struct making *making)
 			*place = node->ip;
 	}
 	sonde_key_map_release(&known);
-	if (ips.count)
+	if (ips.items)
 		qsort(ips.items, ips.count, sizeof(*ips.items), compare_ips);
 	elements->placeholders = ips.items;
 	elements->placeholder_count = ips.count;

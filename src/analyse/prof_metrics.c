@@ -215,7 +215,7 @@ static bool renumber_formula(struct making *making, uint32_t number)
 	struct sonde_buffer text = { 0 };
 	bool fine = true;
 
-	if (!metric->formula[0])
+	if (!metric->formula[0] || number >= making->tables.count)
 		return true;
 	if (put_formula(&text, metric->formula, &metrics->maps[making->tables.items[number]])) {
 		metric->formula =

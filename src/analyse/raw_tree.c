@@ -15,7 +15,10 @@ void raw_tree_release(struct raw_tree *tree)
 {
 	free(tree->nodes);
 	free(tree->slots);
-	*tree = (struct raw_tree){ 0 };
+	tree->nodes = NULL;
+	tree->slots = NULL;
+	tree->count = tree->capacity = 0;
+	tree->slot_count = 0;
 }
 
 /* A table of that size with all nodes but the root in it. */

@@ -543,13 +543,17 @@ static void fail_by_expat(struct reader *reader)
 		      XML_ErrorString(code));
 }
 
-/* A tag must be whole before expat hands it out, and is looked at again with each chunk until then. */
+/*
+ * A tag must be whole before expat hands it out, and is looked at from its start with each chunk until
+ * then: chunks double as long as one goes on.
+ */
 static void feed(struct reader *reader, const uint8_t *bytes, size_t size)
 {
-	uint64_t fed = 0;
+	uint64_t fed = 0, reached = 0;
+	size_t chunk_size = CHUNK_SIZE;
 
 	do {
-		size_t chunk = size - fed < CHUNK_SIZE ? size - fed : CHUNK_SIZE;
+		size_t chunk = size - fed < chunk_size ? size - fed : chunk_size;
 		uint64_t now;
 
 		if (XML_Parse(reader->xml, chunk ? (const char *)bytes + fed : "", (int)chunk,
@@ -562,6 +566,8 @@ static void feed(struct reader *reader, const uint8_t *bytes, size_t size)
 		if (now < fed && fed - now > TAG_MAX)
 			wrong(reader, SONDE_LIMIT, "a tag of more than %llu bytes",
 			      (unsigned long long)TAG_MAX);
+		chunk_size = now == reached ? chunk_size * 2 : CHUNK_SIZE;
+		reached = now;
 	} while (reader->status == SONDE_OK && fed < size);
 }
 

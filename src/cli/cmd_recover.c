@@ -43,6 +43,8 @@ static void put_report_json(struct recovery *recovery)
 	sonde_json_member_u64(&json, "events_kept", result->events_kept);
 	sonde_json_member_u64(&json, "details_kept", result->details_kept);
 	sonde_json_member_u64(&json, "details_unlinked", result->details_unlinked);
+	sonde_json_member_u64(&json, "samples_kept", result->samples_kept);
+	sonde_json_member_u64(&json, "values_kept", result->values_kept);
 	sonde_json_member_u64(&json, "tracks_kept", result->tracks_kept);
 	sonde_json_member_u64(&json, "tracks_lost", result->tracks_lost);
 	sonde_json_member_u64(&json, "bytes_dropped", result->bytes_dropped);
@@ -109,9 +111,15 @@ static void put_guesses(struct sonde_buffer *out, const struct recovery *recover
 static void put_kept(struct sonde_buffer *out, const struct sonde_recover_result *result)
 {
 	sonde_buffer_put_text(out, "kept     ");
-	cli_put_counted(out, result->events_kept, "event");
-	sonde_buffer_put_text(out, " and ");
-	cli_put_counted(out, result->details_kept, "detail");
+	if (result->values_kept || result->samples_kept) {
+		cli_put_counted(out, result->values_kept, "value");
+		sonde_buffer_put_text(out, " and ");
+		cli_put_counted(out, result->samples_kept, "sample");
+	} else {
+		cli_put_counted(out, result->events_kept, "event");
+		sonde_buffer_put_text(out, " and ");
+		cli_put_counted(out, result->details_kept, "detail");
+	}
 	sonde_buffer_put_text(out, " of ");
 	cli_put_counted(out, result->tracks_kept, "track");
 	if (result->details_unlinked) {

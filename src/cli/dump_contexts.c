@@ -248,7 +248,7 @@ static void begin(struct dump_profile *dump, const struct shown_metric *shown)
 	if (dump->form == DUMP_PROFILE_CSV)
 		sonde_buffer_put_text(out, "context,parent,kind,relation,name,file,line,module,"
 					   "address,unlisted,total,self\r\n");
-	if (dump->form != DUMP_PROFILE_TEXT)
+	if (dump->form != DUMP_PROFILE_TEXT || !dump->context_count)
 		return;
 	if (shown->name) {
 		cli_put_escaped(out, shown->name);

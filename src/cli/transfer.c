@@ -240,15 +240,21 @@ static void put_losses(struct transfer *transfer, const char *title)
 	sonde_buffer_release(&elsewhere);
 }
 
+static void put_if_any(struct sonde_buffer *out, uint64_t count, const char *noun)
+{
+	if (!count)
+		return;
+	sonde_buffer_put_text(out, ", ");
+	cli_put_counted(out, count, noun);
+}
+
 /* What was written, by what the target holds. */
 static void put_written(struct sonde_buffer *out, const struct sonde_run_result *result)
 {
 	if (result->contexts_written) {
 		cli_put_counted(out, result->contexts_written, "calling context");
-		sonde_buffer_put_text(out, ", ");
-		cli_put_counted(out, result->values_written, "value");
-		sonde_buffer_put_text(out, ", ");
-		cli_put_counted(out, result->samples_written, "sample");
+		put_if_any(out, result->values_written, "value");
+		put_if_any(out, result->samples_written, "sample");
 		if (!result->events_read)
 			return;
 		sonde_buffer_put_text(out, " from ");

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opening DWARF and going through it, with bounds on what damaged files can ask for. */
 #include <dwarf.h>
+#include <elfutils/libdwelf.h>
 #include <fcntl.h>
 #include <libelf.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "symbols/dwarf_file.h"
 
 /* Inlined calls within blocks within inlined calls: deeper is no real program. */
@@ -17,6 +19,28 @@ enum { PASSES_MAX = 64 };
 
 /* Every file has this many ranges, and more than one for each byte of it none. */
 #define RANGES_LEAST 65536
+
+/*
+ * Whether what DWARF shares with other binaries is in a file, or not there at all. libdw opens it by the
+ * name that the binary gives, below the folder that it is in, and would wait for a fifo.
+ */
+static bool is_alternate_harmless(Dwarf *dwarf, const char *path)
+{
+	struct sonde_buffer text = { 0 };
+	const char *name, *slash = strrchr(path, '/');
+	const void *build_id;
+	enum sonde_path_kind kind = SONDE_PATH_ABSENT;
+
+	if (dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &build_id) <= 0)
+		return true;
+	if (name[0] != '/' && slash)
+		sonde_buffer_put(&text, path, (size_t)(slash + 1 - path));
+	sonde_buffer_put_text(&text, name);
+	if (sonde_buffer_text(&text))
+		kind = sonde_path_kind(sonde_buffer_text(&text));
+	sonde_buffer_release(&text);
+	return kind == SONDE_PATH_FILE || kind == SONDE_PATH_ABSENT;
+}
 
 bool dwarf_file_open(struct dwarf_file *file, const char *path)
 {
@@ -31,7 +55,7 @@ bool dwarf_file_open(struct dwarf_file *file, const char *path)
 	}
 	if (file->elf)
 		file->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
-	if (file->dwarf)
+	if (file->dwarf && is_alternate_harmless(file->dwarf, path))
 		return true;
 	dwarf_file_release(file);
 	return false;

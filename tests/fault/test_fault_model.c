@@ -156,6 +156,97 @@ static void test_all_filters(void **state)
 	assert_true(run_all(&world, run_pipeline) > 30);
 }
 
+/* Contexts below each other, values and samples; functions that are made up for some. */
+static struct sonde_recording *new_profile(void)
+{
+	struct sonde_recording *recording = memory_recording_new(7);
+	uint32_t process = memory_add_process(recording, "p"), context = 0, metric;
+	uint32_t function = memory_add_function(recording, SONDE_NONE, "f");
+
+	metric = memory_add_metric(recording, "TIME", "point", "");
+	for (uint32_t track = 0; track < 2; track++)
+		memory_add_track(recording, process, "t");
+	for (uint32_t i = 0; i < 100; i++) {
+		context = memory_add_context(recording, i % 10 ? context : 0,
+					     i % 3 ? SONDE_CONTEXT_FUNCTION :
+						     SONDE_CONTEXT_INSTRUCTION,
+					     SONDE_CONTEXT_CALLED, i % 3 ? function : SONDE_NONE);
+		memory_context(recording, context)->line = i;
+		for (uint32_t track = 0; track < 2; track++) {
+			memory_add_value(recording, track, context, metric, i + 1);
+			memory_add_sample(recording, track, i, context);
+		}
+	}
+	return recording;
+}
+
+static void make_profiles(void *user)
+{
+	struct world *world = user;
+
+	world->sources[0] = new_profile();
+	world->sources[1] = world->source_count > 1 ? new_source() : new_profile();
+}
+
+/* To a target of contexts, values and samples; with two sources also of what calls make. */
+static enum sonde_status run_to_profile(void *user, struct sonde_error *err)
+{
+	struct world *world = user;
+	struct collector collector;
+	enum sonde_status status;
+
+	collector_init_profile(&collector);
+	status = sonde_pipeline_run(world->sources, world->source_count, &collector.base,
+				    &world->options, NULL, err);
+	collector_release(&collector);
+	return close_sources(world, status);
+}
+
+static enum sonde_status run_to_events(void *user, struct sonde_error *err)
+{
+	struct world *world = user;
+	struct collector collector;
+	enum sonde_status status;
+
+	collector_init(&collector);
+	status = sonde_pipeline_run(world->sources, world->source_count, &collector.base,
+				    &world->options, NULL, err);
+	collector_release(&collector);
+	return close_sources(world, status);
+}
+
+static enum sonde_status run_context(void *user, struct sonde_error *err)
+{
+	struct world *world = user;
+	struct sonde_value_cursor *cursor = NULL;
+	enum sonde_status status;
+
+	status = sonde_value_cursor_open_context(world->sources[0], 50, &cursor, err);
+	if (!status)
+		sonde_value_cursor_free(cursor);
+	return close_sources(world, status);
+}
+
+static void test_profiles(void **state)
+{
+	static const uint32_t tracks[] = { 1 };
+	struct world world = { .source_count = 2, .options = { .threads = 1 } };
+	struct fault_case fault_case = { .before = make_profiles, .user = &world };
+
+	(void)state;
+	fault_case.run = run_to_profile;
+	assert_true(fault_run_all(FAULT_ALLOCATION, &fault_case) > 30);
+	fault_case.run = run_to_events;
+	assert_true(fault_run_all(FAULT_ALLOCATION, &fault_case) > 20);
+	world.source_count = 1;
+	world.options.selection.tracks = tracks;
+	world.options.selection.track_count = 1;
+	fault_case.run = run_to_profile;
+	assert_true(fault_run_all(FAULT_ALLOCATION, &fault_case) > 10);
+	fault_case.run = run_context;
+	assert_true(fault_run_all(FAULT_ALLOCATION, &fault_case) > 3);
+}
+
 static enum sonde_status run_selection(void *user, struct sonde_error *err)
 {
 	static const char *const patterns[] = { "od*", "0x*" };
@@ -239,8 +330,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_merged_cursor), cmocka_unit_test(test_one_source),
-		cmocka_unit_test(test_all_filters),   cmocka_unit_test(test_selection),
-		cmocka_unit_test(test_arguments),
+		cmocka_unit_test(test_all_filters),   cmocka_unit_test(test_profiles),
+		cmocka_unit_test(test_selection),     cmocka_unit_test(test_arguments),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@ allows and the existing program never does: larger strides, sections in another 
 contexts other numbers, so that comparisons can be tried. cct.db is always worked out of the profiles.
 """
 import copy
+import json
 import os
 import random
 import struct
@@ -261,11 +262,31 @@ def trace_file(database, style):
     return finish("trce", image, [(len(infos), 0x20)], style)
 
 
+def taxonomy(database):
+    """metrics/default.yaml: each metric with the sum over the threads, where it has that."""
+    inputs, roots = [], []
+    for number, metric in enumerate(database.metrics):
+        anchors = {}
+        for scope, formula, combine, _ in metric.summaries:
+            name = database.scopes[scope].name
+            if (formula, combine) == ("$$", 0):
+                anchors[name] = f"m{number}-{scope}"
+                inputs.append(f"  - &{anchors[name]}\n    metric: {json.dumps(metric.name)}\n"
+                              f"    scope: {json.dumps(name)}\n    formula: $$\n    combine: sum\n")
+        if "execution" in anchors:
+            roots.append(f"  - name: {json.dumps(metric.name)}\n"
+                         f"    description: {json.dumps(metric.name)}\n    variants:\n"
+                         f"      Sum:\n        render: [number, percent]\n        formula:\n"
+                         f"          inclusive:\n            standard: *{anchors['execution']}\n")
+    return ("version: 0\ninputs:\n" + "".join(inputs) + "roots:\n" + "".join(roots)).encode()
+
+
 def write_database(folder, database, style=None):
     style = style or Style()
-    os.makedirs(folder, exist_ok=True)
+    os.makedirs(os.path.join(folder, "metrics"), exist_ok=True)
     files = {"meta.db": Meta(database, style).write(), "profile.db": profile_file(database, style),
-             "cct.db": cct_file(database, style)}
+             "cct.db": cct_file(database, style),
+             os.path.join("metrics", "default.yaml"): taxonomy(database)}
     if database.traces is not None:
         files["trace.db"] = trace_file(database, style)
     for name, data in files.items():

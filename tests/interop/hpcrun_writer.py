@@ -310,7 +310,8 @@ class World:
                                                  Identity(GPUSTREAM, 3, number, number)))
         epoch.nodes = list(source.epoch.nodes)
         pick = random.Random(number)
-        kernels = [node.id for node in epoch.nodes if node.module == 65000] or [epoch.nodes[-1].id]
+        kernels = [node.id for node in epoch.nodes if node.module == 65000 and node.unwound] or \
+            [epoch.nodes[-1].id]
         root = epoch.nodes[0]
         idle = max(node.id for node in epoch.nodes) + 1
         epoch.nodes.append(Node(idle, root.id, 0, placeholder("NoActvty")))

@@ -6,12 +6,15 @@ write by them. With SONDE_CORPUS set, databases of the existing program take par
 """
 import copy
 import glob
+import json
 import os
+import random
 import shutil
 import unittest
 
 import mini_yaml
 import tap
+from hpc_dump import Dumped, Shown, as_listed
 from hpcdb_compare import Comparison, compare
 from hpcdb_reader import Bad, Context, File, Function, read_database
 from hpcdb_verify import verify
@@ -322,6 +325,101 @@ class Tools(HpcdbCase):
             with open(path, encoding="utf-8") as file:
                 text = file.read()
             self.assertEqual(mini_yaml.load(text), yaml.load(text, loader), path)
+
+
+# ---- sonde ---------------------------------------------------------------------------------------
+
+class Read(HpcdbCase):
+    """Databases that others wrote, through our commands."""
+
+    def subjects(self):
+        yield "generated", self.generated(), False
+        yield "structures", self.generated(structs=True, odd_metrics=False), False
+        if CORPUS:
+            yield "real", real_database(), True
+
+    def findings(self, path):
+        report, = json.loads(self.sonde("check", "--json", path, expect=(0, 1)))["recordings"]
+        return [(finding["severity"], finding["id"]) for finding in report["findings"]
+                if finding["severity"] != "note"]
+
+    def test_check(self):
+        """As the document has it, in every style that it allows: nothing to say but notes."""
+        for name, database, _ in self.subjects():
+            for style in ODD_STYLES:
+                with self.subTest(name, style=style):
+                    path = self.written(database, f"{name}-{style}", ODD_STYLES[style])
+                    self.assertEqual(self.findings(path), [])
+
+    @needs_corpus
+    def test_check_corpus(self):
+        for path in corpus_databases():
+            with self.subTest(os.path.basename(path)):
+                self.assertEqual(self.findings(path), [])
+
+    def test_copy(self):
+        """A database converted to a database stays what it is, also out of an odd one."""
+        for name, database, real in self.subjects():
+            for style in ("plain", "junk", "backwards"):
+                with self.subTest(name, style=style):
+                    source = self.written(renumbered(database), f"{name}-{style}",
+                                          ODD_STYLES[style])
+                    out = self.path(f"{name}-{style}.d")
+                    self.sonde("convert", source, "-t", "hpcdb", "-o", out)
+                    verify(out, real)
+                    self.assertEqual(compare(out, source)[:5], [])
+
+    def test_dump(self):
+        """Each context, value and sample as the Python reader sees it."""
+        for name, database, _ in self.subjects():
+            with self.subTest(name):
+                path = self.written(renumbered(database), name)
+                shown = Dumped(self.sonde, path).database
+                self.assertEqual(Shown.differences(shown, as_listed(read_database(path)))[:5], [])
+
+    def test_track(self):
+        """One thread alone: what is left are its values."""
+        database = self.generated(odd=False)
+        source, out = self.written(database), self.path("one.d")
+        self.sonde("convert", source, "-t", "hpcdb", "-o", out, "--track", "1")
+        found = verify(out)
+        self.assertEqual(len(found.profiles), 2)
+        names = {number: (metric.name, scope) for metric in found.metrics
+                 for scope, number in metric.instances}
+        before = {number: (metric.name, scope) for metric in database.metrics
+                  for scope, number in metric.instances}
+        self.assertEqual(
+            {names[number]: round(value, 9) for number,
+             value in found.profiles[1].values[0].items()},
+            {before[number]: round(value, 9)
+             for number, value in database.profiles[2].values[0].items()})
+
+    def test_flipped_bytes(self):
+        """Most of what the Python checks find is found by ours, and nothing makes it fall."""
+        path = self.written(self.generated(threads=2, tree=15, leaves=5, metrics=1, trace=4,
+                                           odd=False,
+                                           structs=True))
+        pick, missed, found = random.Random(7), [], 0
+        for name in ("meta.db", "profile.db", "cct.db", "trace.db"):
+            with open(os.path.join(path, name), "rb") as file:
+                whole = file.read()
+            for _ in range(40):
+                at, bit = pick.randrange(len(whole)), pick.randrange(8)
+                damaged = bytearray(whole)
+                damaged[at] ^= 1 << bit
+                with open(os.path.join(path, name), "wb") as file:
+                    file.write(damaged)
+                told = self.run_sonde("check", "--json", path)
+                try:
+                    verify(path)
+                except Bad as bad:
+                    found += 1
+                    if told.returncode == 0:
+                        missed.append(f"{name} at {at:#x}, bit {bit}: {bad}")
+            with open(os.path.join(path, name), "wb") as file:
+                file.write(whole)
+        self.assertGreater(found, 100)
+        self.assertLess(len(missed) / found, 0.08, missed)
 
 
 if __name__ == "__main__":

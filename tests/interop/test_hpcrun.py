@@ -12,6 +12,7 @@ import unittest
 from collections import defaultdict
 
 import tap
+from hpc_dump import Dumped, Shown, points_only
 from hpcdb_compare import Comparison
 from hpcdb_reader import read_database
 from hpcrun_merge import merge_folders
@@ -252,12 +253,33 @@ class Read(HpcrunCase):
                 self.assertEqual({(path[-1][:2], name, value) for (path, name),
                                   value in values.items()}, places)
 
+    def folders(self):
+        """Plain and odd ones, and real ones."""
+        plain, odd = self.path("plain"), self.path("odd")
+        write_folder(plain, threads=4, tree=120, leaves=25, metrics=2, trace=20, ranks=2)
+        write_folder(odd, threads=3, tree=120, leaves=25, metrics=2, ranks=3, odd=True)
+        return [plain, odd] + ([os.path.join(CORPUS, "hpcrun", name + ".m") for name in (
+            "small", "loops-cputime-t", "loops-cuda-nvidia-t")] if CORPUS else [])
+
+    def test_dump(self):
+        """Each context, value and sample as a merge in Python has it."""
+        for folder in self.folders():
+            with self.subTest(os.path.basename(folder)):
+                shown = Dumped(self.sonde, folder).database
+                known = points_only(merge_folders([folder], structs=False))
+                self.assertEqual(Shown.differences(shown, known)[:5], [])
+
     def test_info(self):
-        folder = self.path("in")
-        write_folder(folder, threads=4, tree=120, leaves=25, metrics=2, trace=20, ranks=2)
-        told = json.loads(self.sonde("info", "--json", folder))
-        self.assertIn("hpcrun", json.dumps(told))
-        self.assertEqual(sum(1 for _ in glob.iglob(os.path.join(folder, "*.hpcrun"))), 4)
+        """Counts, and who the tracks are."""
+        for folder in self.folders():
+            report, = json.loads(self.sonde("info", "--json", folder))["recordings"]
+            threads = read_folder(folder)
+            self.assertEqual(report["format"], "hpcrun")
+            self.assertEqual(len(report["tracks"]), len(threads))
+            known = points_only(merge_folders([folder], structs=False))
+            self.assertEqual(report["contexts"], len(known.contexts) + 1)
+            self.assertEqual(report["values"], sum(len(row) for profile in known.profiles
+                                                   for row in profile.values.values()))
 
 
 class Written(HpcrunCase):

@@ -46,13 +46,13 @@ struct made_profile {
 	}
 
 /* Writes folder/NAME.hpcrun, and .hpctrace where it has records; the folder is made where missing. */
-void put_profile(const char *folder, const char *name, const struct made_profile *profile);
+void put_profile(const char *folder, const char *name, const struct made_profile *made);
 
 /* Some hundred contexts in so many profiles, random and the same in every run. */
 void put_random_profiles(const char *folder, unsigned int count);
 
 /* What the contexts of these inputs are; the text is valid until the next call. */
-const char *contexts_text(const char *const *inputs, size_t count,
+const char *contexts_text(const char *const *paths, size_t count,
 			  const struct sonde_prof_options *options);
 
 /* The contents of all files below a folder are equal. */

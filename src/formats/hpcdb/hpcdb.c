@@ -28,6 +28,7 @@ const struct sonde_format sonde_format_hpcdb = {
 		.lanes_read = LANES,
 		.lanes_written = HPCDB_LANES_WRITTEN,
 		.can_check = true,
+		.can_recover = true,
 		.findings = hpcdb_finding_list,
 		.styles = hpcdb_styles,
 	},
@@ -35,4 +36,5 @@ const struct sonde_format sonde_format_hpcdb = {
 	.open = hpcdb_open,
 	.create = hpcdb_create,
 	.check = hpcdb_check,
+	.recover = hpcdb_recover,
 };

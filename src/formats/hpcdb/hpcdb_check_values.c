@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "formats/hpcdb/hpcdb_check.h"
+#include "formats/hpcdb/hpcdb_recover.h"
 
 static uint64_t offset_of(const struct hpcdb_file *file, const uint8_t *p)
 {
@@ -135,6 +136,13 @@ static enum sonde_status check_planes(struct hpcdb_check *check, uint32_t first,
 			check->is_bad = true;
 	}
 	return SONDE_OK;
+}
+
+bool hpcdb_plane_is_good(struct hpcdb_check *check, uint32_t profile)
+{
+	struct hpcdb_profile_info info = hpcdb_profile_at(&check->profile, profile);
+
+	return info.plane.is_whole && check_plane(check, profile, &info, check->found);
 }
 
 static void check_identities(struct hpcdb_check *check, uint32_t profile,
@@ -324,6 +332,13 @@ static bool check_block(struct hpcdb_check *check, uint32_t context,
 	hpcdb_found(found, PLANE_ORDER, file->path, block->indices_offset,
 		    "an index of %" PRIu64 " values\tone of %" PRIu64, block->value_count, reached);
 	return false;
+}
+
+bool hpcdb_block_is_good(struct hpcdb_check *check, uint32_t context)
+{
+	struct hpcdb_block block = hpcdb_cct_at(&check->cct, context);
+
+	return block.is_whole && check_block(check, context, &block, check->found);
 }
 
 static enum sonde_status check_blocks(struct hpcdb_check *check, uint32_t first, uint32_t end,

@@ -11,6 +11,9 @@
 #include "formats/hpcdb/hpcdb_formula.h"
 #include "formats/hpcdb/hpcdb_read.h"
 
+/* Where kinds go whose number means something else here; a database has no more than 255. */
+#define OTHER_KINDS 200
+
 static enum sonde_status add_text(struct hpcdb_recording *database, struct hpcdb_text text,
 				  uint32_t *id, struct sonde_error *err)
 {
@@ -297,13 +300,13 @@ static enum sonde_status define_metrics(struct hpcdb_recording *database, struct
 /* Kinds are numbered by meta.db; those of a name known here get the number they have here. */
 static uint16_t known_kind(const struct hpcdb_meta *meta, uint16_t kind)
 {
-	if (kind >= meta->kinds.count)
+	if (kind >= meta->kinds.count || !meta->kinds.items[kind].length)
 		return kind;
 	for (uint16_t i = 0; i < SONDE_IDENTITY_KNOWN; i++) {
 		if (!strcmp(meta->kinds.items[kind].text, sonde_identity_kind_name(i)))
 			return i;
 	}
-	return kind < SONDE_IDENTITY_KNOWN ? (uint16_t)(kind + 256) : kind;
+	return kind < SONDE_IDENTITY_KNOWN ? (uint16_t)(kind + OTHER_KINDS) : kind;
 }
 
 /* Processes by what their identities say. */

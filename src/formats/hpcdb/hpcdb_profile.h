@@ -8,6 +8,7 @@
 #define SONDE_HPCDB_PROFILE_H
 
 #include "formats/hpcdb/hpcdb_file.h"
+#include "formats/hpcdb/hpcdb_put.h"
 #include "model/identity.h"
 
 /* Two arrays; NULL and 0 where they are not within the file (`is_whole` false) or empty. */
@@ -79,15 +80,6 @@ static inline void hpcdb_plane_range(const struct hpcdb_plane *plane, uint32_t n
 static inline uint16_t hpcdb_plane_metric(const struct hpcdb_plane *plane, uint64_t value)
 {
 	return sonde_load_u16le(plane->values + value * HPCDB_PROFILE_VALUE_SIZE);
-}
-
-static inline double hpcdb_load_double(const uint8_t *p)
-{
-	uint64_t bits = sonde_load_u64le(p);
-	double value;
-
-	memcpy(&value, &bits, sizeof(value));
-	return value;
 }
 
 static inline double hpcdb_plane_number(const struct hpcdb_plane *plane, uint64_t value)

@@ -66,7 +66,7 @@ static void check_records(const struct checking *checking, const struct hpctrace
 static enum sonde_status check_trace(struct checking *checking, const struct hpcrun_files *files,
 				     uint32_t epochs)
 {
-	struct sonde_key_map ids = { 0 };
+	struct sonde_key_map ids = { NULL };
 	struct sonde_error error = { 0 };
 	struct hpctrace trace;
 	enum sonde_status status = hpctrace_open(&trace, files->trace, &error);

@@ -26,18 +26,24 @@ struct recovering {
 	struct sonde_error *err;
 };
 
-/* Ids that are not there twice, for nodes whose own is 0 or taken. */
+/* The first id from *next on that no node of the file has; there are fewer nodes than ids. */
+static void find_unused(const struct hpcrun_profile *profile, uint32_t *next)
+{
+	while (hpcrun_profile_find(profile, *next) != UINT32_MAX)
+		++*next;
+}
+
+/* Ids of their own for nodes whose own is 0 or taken. */
 static void mend_ids(struct hpcrun_profile *profile, uint32_t *next)
 {
+	find_unused(profile, next);
 	for (size_t i = 0; i < profile->nodes.count; i++) {
-		if (profile->nodes.items[i].id >= *next)
-			*next = profile->nodes.items[i].id + 1;
-	}
-	for (size_t i = 0; i < profile->nodes.count && *next; i++) {
 		struct hpcrun_node *node = &profile->nodes.items[i];
 
-		if (hpcrun_profile_find(profile, node->id) != i)
-			node->id = (*next)++;
+		if (hpcrun_profile_find(profile, node->id) == i)
+			continue;
+		node->id = (*next)++;
+		find_unused(profile, next);
 	}
 }
 
@@ -87,9 +93,6 @@ enum sonde_status hpcrun_profile_mend(struct hpcrun_profile *profile, uint32_t *
 {
 	*unused_id = 1;
 	mend_ids(profile, unused_id);
-	if (profile->nodes.count && !*unused_id)
-		return sonde_fail(err, SONDE_LIMIT, SONDE_NO_OFFSET,
-				  "no numbers are left for nodes that have none of their own");
 	return mend_modules(profile, err);
 }
 

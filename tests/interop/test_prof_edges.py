@@ -189,10 +189,10 @@ class Edges(SondeCase):
         self.assertEqual(len(database.metrics), 200)
 
     def test_wide(self):
-        """Ten thousand callees of one place."""
-        nodes = [Node(16 + 2 * number, 14, 1, 0x1000 + number) for number in range(10000)]
+        """Three thousand callees of one place."""
+        nodes = [Node(16 + 2 * number, 14, 1, 0x1000 + number) for number in range(3000)]
         database = self.merged(small(0, nodes, {node.id: [(0, 1.0)] for node in nodes}))
-        self.assertEqual(database.profiles[1].values[0], {3: 10000.0})
+        self.assertEqual(database.profiles[1].values[0], {3: 3000.0})
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ Python.
 """
 import math
 import os
+import unittest
 
 import tap
 from hpcdb_compare import Comparison
@@ -179,6 +180,13 @@ class Edges(SondeCase):
             taxonomy = yaml.safe_load(file)
         self.assertEqual(sorted((root["name"], root["description"]) for root in taxonomy["roots"]),
                          sorted((name, name[::-1] + "\\") for name in names))
+
+    @unittest.skip("bytes that are not UTF-8 reach meta.db as they are, which the document forbids")
+    def test_not_utf8(self):
+        """Paths may be any bytes; a database has UTF-8."""
+        nodes = [Node(16, 14, 1, 0x100)]
+        self.merged(small(0, nodes, {16: [(0, 1.0)]}, [Metric("M\udcff", is_real=True)],
+                          [Module(1, "/app/\udcfe", 1)]), compared=False)
 
     def test_many_metrics(self):
         """Two hundred metrics, few of them with values."""

@@ -116,7 +116,7 @@ def check_unlisted(ids, values, points, listed, where):
     """They enclose nothing: own value in all exclusive scopes."""
     function, lexical, execution = (column(values, ids.get(kind))
                                     for kind in (TRANSITIVE, CUSTOM, EXECUTION))
-    total = 0.0
+    total, negative = 0.0, any(value < 0 for value in points.values())
     for context in values:
         if context == 0 or context in listed:
             continue
@@ -127,7 +127,7 @@ def check_unlisted(ids, values, points, listed, where):
             need(ids.get(kind) is None or others.get(context, 0.0) == own, where,
                  "unlisted context",
                  context, name, "is", others.get(context), "not", own)
-        if ids.get(EXECUTION) is not None and own > 0:
+        if ids.get(EXECUTION) is not None and not negative:
             need(execution.get(context, 0.0) >= own * (1 - TOLERANCE), where, "unlisted context",
                  context,
                  "execution is below its own value")

@@ -159,7 +159,7 @@ class Generated(ProfCase):
     def test_structures(self):
         for seed in range(2):
             with self.subTest(seed=seed):
-                folder = self.measure(threads=6, tree=300, leaves=60, metrics=2, trace=60, ranks=2,
+                folder = self.measure(threads=4, tree=150, leaves=40, metrics=2, trace=60, ranks=2,
                                      seed=seed,
                                      odd=True, structs=True)
                 path = self.prof(folder)
@@ -479,7 +479,7 @@ class Statistics(ProfCase):
     """Each kind of them, worked out again."""
 
     def test_each(self):
-        folder = self.measure(threads=6, tree=150, leaves=30, metrics=2, ranks=2, structs=True)
+        folder = self.measure(threads=4, tree=60, leaves=20, metrics=2, ranks=2, structs=True)
         for option, wanted in (("none", ()), ("sum", ("sum",)), ("mean", ("sum", "count")),
                                ("deviation", ("sum", "count", "squares")), ("count", ("count",)),
                                ("extrema", ("min", "max")), ("sum,extrema", ("sum", "max")),

@@ -273,7 +273,7 @@ static enum sonde_status sample_next(struct sonde_sample_cursor *base,
 	struct sample_cursor *cursor = (struct sample_cursor *)base;
 	size_t left = cursor->track->samples.count - cursor->position;
 
-	*samples = cursor->track->samples.items + cursor->position;
+	*samples = left ? cursor->track->samples.items + cursor->position : NULL;
 	*count = left < cursor->batch_size ? left : cursor->batch_size;
 	if (cursor->position + *count > cursor->track->fail_at)
 		return sonde_fail(err, SONDE_CORRUPT, cursor->track->fail_at, "made to fail");

@@ -225,9 +225,11 @@ static enum sonde_status value_next(struct sonde_value_cursor *base,
 	(void)err;
 	*values = cursor->next;
 	*count = cursor->left < cursor->batch_size ? cursor->left : cursor->batch_size;
+	if (!*count)
+		return SONDE_END;
 	cursor->next += *count;
 	cursor->left -= *count;
-	return *count ? SONDE_OK : SONDE_END;
+	return SONDE_OK;
 }
 
 static void value_free(struct sonde_value_cursor *base)

@@ -444,7 +444,7 @@ static enum sonde_status define_track(struct opening *opening, const struct hpcr
 	};
 	enum sonde_status status = SONDE_OK;
 	char name[48];
-	uint32_t id;
+	uint32_t id = 0;
 
 	if (stream) {
 		snprintf(name, sizeof(name), "GPU stream %" PRIu64, stream->logical);

@@ -233,6 +233,15 @@ static void test_encode_02(void **state)
 		assert_program(&back);
 		assert_same_tree(&profile, &back);
 	}
+	/* modules are so far apart that a large address stays in its own */
+	made_04(&made);
+	made_patch_u64(&made, MARK_NODE_LEAF, 10 - 2 * 19, 0x5000000);
+	assert_int_equal(decode(&profile, &made, NULL), SONDE_OK);
+	assert_int_equal(hpcrun_encode_02(&profile, &bytes, &err), SONDE_OK);
+	assert_int_equal(hpcrun_profile_decode(&back, bytes.data, bytes.size, 0, NULL, NULL, &err),
+			 SONDE_OK);
+	assert_true(back.nodes.items[3].module == 1 && back.nodes.items[3].ip == 0x5000000);
+	assert_same_tree(&profile, &back);
 	/* what was read as 02.00l is written as it was */
 	made.little_endian = true;
 	made_02_document(&made, 1, true);

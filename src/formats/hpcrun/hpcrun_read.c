@@ -444,7 +444,7 @@ static enum sonde_status define_track(struct opening *opening, const struct hpcr
 	};
 	enum sonde_status status = SONDE_OK;
 	char name[48];
-	uint32_t id;
+	uint32_t id = 0;
 
 	if (stream) {
 		snprintf(name, sizeof(name), "GPU stream %" PRIu64, stream->logical);
@@ -495,11 +495,12 @@ static enum sonde_status define_inputs(struct opening *opening)
 {
 	struct hpcrun_recording *data = opening->data;
 	struct sonde_text_map processes = { 0 };
-	enum sonde_status status = define_clock(opening);
 	uint32_t *process_of = calloc(data->inputs.count + 1, sizeof(*process_of));
+	enum sonde_status status;
 
 	if (!process_of)
-		status = sonde_fail_nomem(opening->err);
+		return sonde_fail_nomem(opening->err);
+	status = define_clock(opening);
 	for (size_t i = 0; i < data->inputs.count && !status; i++) {
 		status =
 			define_process(opening, &data->inputs.items[i], &processes, &process_of[i]);

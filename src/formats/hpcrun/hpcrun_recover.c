@@ -388,7 +388,7 @@ enum sonde_status hpcrun_recover(const char *path, const char *output,
 		.result = result,
 		.err = err,
 	};
-	struct sonde_staged staged;
+	struct sonde_staged staged = { 0 };
 	struct hpcrun_folder folder;
 	enum sonde_status status = hpcrun_folder_open(&folder, path, err);
 

@@ -28,6 +28,7 @@ struct sink_track {
 	uint8_t *is_used; /* by node */
 	struct sonde_output trace;
 	bool has_trace;
+	uint64_t shift_ns; /* to the wall clock, modulo 2^64 */
 	uint64_t first_ns, last_ns;
 };
 
@@ -80,7 +81,9 @@ static enum sonde_status name_of_track(const struct hpcrun_sink *sink, uint32_t 
 	node = find_identity(identities, count, SONDE_IDENTITY_NODE);
 	rank = find_identity(identities, count, SONDE_IDENTITY_RANK);
 	*name = (struct hpcrun_name){
-		.program = slash ? slash + 1 : program,
+		.program = slash && slash[1] ? slash + 1 :
+			   *program	     ? program :
+					       "unknown",
 		.rank = rank ? (uint32_t)rank->logical : 0,
 		.thread = (int)(track->slot & INT32_MAX),
 		.host = node ? (uint32_t)node->physical : 0,
@@ -122,6 +125,27 @@ static enum sonde_status name_tracks(struct hpcrun_sink *sink, struct sonde_erro
 	return status;
 }
 
+static enum sonde_status set_clocks(struct hpcrun_sink *sink, struct sonde_error *err)
+{
+	uint64_t unknown = 0, shift_ns = 0;
+	uint32_t process = SONDE_NONE; /* of the track before, as a rule the same */
+	bool known = true;
+
+	for (uint32_t i = 0; i < sink->track_count; i++) {
+		const struct sonde_track *track = sonde_definitions_track(sink->definitions, i);
+
+		if (i == 0 || track->process != process)
+			known = hpcrun_sink_shift(sink->definitions, track->process, &shift_ns);
+		process = track->process;
+		unknown += !known;
+		sink->tracks[i].shift_ns = shift_ns;
+	}
+	return sonde_loss_add(sink->loss, "clocks of tracks",
+			      "hpcrun traces are in the time of the wall clock, and nothing tells "
+			      "how that was; times stay as they are",
+			      unknown, err);
+}
+
 static enum sonde_status count_losses(struct hpcrun_sink *sink, struct sonde_error *err)
 {
 	uint32_t count = sonde_definitions_attribute_count(sink->definitions);
@@ -146,7 +170,9 @@ static enum sonde_status count_losses(struct hpcrun_sink *sink, struct sonde_err
 	if (!status)
 		status = sonde_loss_add(sink->loss, "descriptions and formulas of metrics",
 					"hpcrun 02.00l holds their names only", described, err);
-	return status;
+	if (!status && sink->is_old)
+		status = hpcrun_sink_count_identities(sink->definitions, sink->loss, err);
+	return status ? status : set_clocks(sink, err);
 }
 
 static enum sonde_status sink_begin(struct sonde_sink *base,
@@ -277,15 +303,15 @@ static enum sonde_status write_samples(struct hpcrun_sink *sink, struct sink_tra
 		if (context >= sink->nodes.context_count)
 			return fail_context(err, context);
 		node = context ? sink->nodes.of_context[context] : sink->nodes.no_activity;
-		records[i].time_ns = samples[i].time_ns;
+		records[i].time_ns = samples[i].time_ns + track->shift_ns;
 		records[i].node = hpcrun_sink_id(node);
 		status = use_node(sink, track, node, err);
 		if (status)
 			return status;
-		if (!track->first_ns || samples[i].time_ns < track->first_ns)
-			track->first_ns = samples[i].time_ns;
-		if (samples[i].time_ns > track->last_ns)
-			track->last_ns = samples[i].time_ns;
+		if (!track->first_ns || records[i].time_ns < track->first_ns)
+			track->first_ns = records[i].time_ns;
+		if (records[i].time_ns > track->last_ns)
+			track->last_ns = records[i].time_ns;
 	}
 	hpctrace_encode(records, count, bytes);
 	return sonde_output_write(&track->trace, bytes, count * HPCTRACE_RECORD_SIZE, err);
@@ -430,9 +456,11 @@ static enum sonde_status fill_modules(const struct hpcrun_sink *sink, uint32_t p
 {
 	size_t count = sink->nodes.modules.count;
 	uint8_t *is_used = calloc(count + 1, 1);
-	enum sonde_status status = is_used ? SONDE_OK : sonde_fail_nomem(err);
+	enum sonde_status status = SONDE_OK;
 
-	for (size_t i = 0; i < profile->nodes.count && !status; i++)
+	if (!is_used)
+		return sonde_fail_nomem(err);
+	for (size_t i = 0; i < profile->nodes.count; i++)
 		is_used[profile->nodes.items[i].module] = 1;
 	for (size_t i = 0; i < count && !status; i++) {
 		const struct hpcrun_sink_module *module = &sink->nodes.modules.items[i];
@@ -518,8 +546,11 @@ static enum sonde_status fill_profile(struct hpcrun_sink *sink, uint32_t number,
 	struct sink_track *track = &sink->tracks[number];
 	uint32_t *index = malloc(sink->nodes.tree.nodes.count * sizeof(*index));
 	struct hpcrun_name name;
-	enum sonde_status status = index ? use_node(sink, track, 0, err) : sonde_fail_nomem(err);
+	enum sonde_status status;
 
+	if (!index)
+		return sonde_fail_nomem(err);
+	status = use_node(sink, track, 0, err);
 	if (!status)
 		status = name_of_track(sink, number, &name, err);
 	if (!status)

@@ -249,15 +249,18 @@ enum sonde_status hpcrun_sink_nodes_make(struct hpcrun_sink_nodes *nodes,
 					 struct sonde_loss *loss, struct sonde_error *err)
 {
 	struct making making = { .nodes = nodes, .contexts = contexts, .err = err };
-	enum sonde_status status = take_modules(nodes, err);
+	enum sonde_status status;
 	uint32_t root;
 
 	nodes->rest = SONDE_NONE;
 	nodes->of_context = calloc((size_t)count + 1, sizeof(*nodes->of_context));
 	nodes->context_count = count;
 	making.base = calloc((size_t)count + 1, sizeof(*making.base));
-	if (!nodes->of_context || !making.base)
-		status = sonde_fail_nomem(err);
+	if (!nodes->of_context || !making.base) {
+		free(making.base);
+		return sonde_fail_nomem(err);
+	}
+	status = take_modules(nodes, err);
 	if (!status)
 		status = enter(&making, UINT32_MAX, HPCRUN_TREE_PLACEHOLDER, HPCRUN_PRIMARY, &root);
 	if (!status)

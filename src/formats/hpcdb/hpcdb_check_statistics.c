@@ -248,8 +248,11 @@ static enum sonde_status check_piece(struct hpcdb_check *check, uint32_t first, 
 	count = gathering.end - gathering.first + 1;
 	gathering.expected = calloc(count, sizeof(*gathering.expected));
 	gathering.statistics = calloc(count, sizeof(*gathering.statistics));
-	if (!gathering.expected || !gathering.statistics)
-		status = sonde_fail_nomem(err);
+	if (!gathering.expected || !gathering.statistics) {
+		free(gathering.expected);
+		free(gathering.statistics);
+		return sonde_fail_nomem(err);
+	}
 	for (uint32_t i = 1; i < hpcdb_profile_count(&check->profile) && status == SONDE_OK; i++) {
 		struct hpcdb_profile_info info = hpcdb_profile_at(&check->profile, i);
 

@@ -200,8 +200,11 @@ static enum sonde_status close_planes(struct hpcdb_check *check, uint32_t first,
 
 	closing.slots = malloc(contexts * sizeof(*closing.slots));
 	closing.sums = malloc(metrics * sizeof(*closing.sums));
-	if (!closing.slots || !closing.sums)
-		status = sonde_fail_nomem(err);
+	if (!closing.slots || !closing.sums) {
+		free(closing.slots);
+		free(closing.sums);
+		return sonde_fail_nomem(err);
+	}
 	for (; first < end && status == SONDE_OK; first++) {
 		struct hpcdb_profile_info info = hpcdb_profile_at(&check->profile, first);
 

@@ -38,7 +38,7 @@ static void compare_value(struct hpcdb_check *check, const struct hpcdb_block *b
 			    "the value of profile %" PRIu32 ", context %" PRIu32
 			    ", metric %u in cct.db\tnone there",
 			    profile, context, metric);
-	else if (memcmp(&other, &value, sizeof(value)))
+	else if (other != value)
 		hpcdb_found(found, TRANSPOSED, check->profile.file.path, offset,
 			    "%.17g for profile %" PRIu32 ", context %" PRIu32
 			    ", metric %u in cct.db\t%.17g there",

@@ -6,6 +6,7 @@
  */
 #include "formats/hpcdb/hpcdb_recover.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -206,7 +207,48 @@ enum sonde_status hpcdb_recover_trace(struct hpcdb_recovery *recovery, struct so
 	return status;
 }
 
-/* Folders and texts beside the four files. */
+/* What cannot be looked at may be whole: nothing is written without it, as if it were not there. */
+static bool is_out_of_reach(const char *path)
+{
+	errno = 0;
+	return sonde_path_kind(path) == SONDE_PATH_ABSENT && errno && errno != ENOENT &&
+	       errno != ENOTDIR;
+}
+
+static enum sonde_status copy_folder(const char *source, const char *target,
+				     struct sonde_error *err)
+{
+	enum sonde_path_kind kind;
+	enum sonde_status status;
+
+	errno = 0;
+	kind = sonde_path_kind(source);
+	if (kind == SONDE_PATH_ABSENT && errno && errno != ENOENT)
+		return sonde_fail_errno(err, source, "cannot be looked at");
+	if (kind != SONDE_PATH_FOLDER)
+		return SONDE_OK;
+	status = sonde_folder_create(target, err);
+	return status < 0 ? status : hpcdb_copy_folder(source, target, err);
+}
+
+/* One of the files but meta.db: it may be damaged, or not there, but not out of reach. */
+static enum sonde_status may_fail(struct hpcdb_recovery *recovery, enum hpcdb_file_kind kind,
+				  enum sonde_status status, struct sonde_error *err)
+{
+	char *path;
+
+	if (status != SONDE_IO)
+		return status == SONDE_NOMEM ? status : SONDE_OK;
+	path = sonde_path_join(recovery->source.folder, hpcdb_file_types[kind].name);
+	if (!path)
+		return sonde_fail_nomem(err);
+	if (sonde_path_kind(path) == SONDE_PATH_ABSENT && !is_out_of_reach(path))
+		status = SONDE_OK;
+	free(path);
+	return status;
+}
+
+/* Folders beside the four files. */
 static enum sonde_status copy_beside(const char *from, const char *to, struct sonde_error *err)
 {
 	static const char *const folders[] = { "metrics", "src" };
@@ -216,12 +258,8 @@ static enum sonde_status copy_beside(const char *from, const char *to, struct so
 		char *source = sonde_path_join(from, folders[i]);
 		char *target = sonde_path_join(to, folders[i]);
 
-		if (!source || !target)
-			status = sonde_fail_nomem(err);
-		else if (sonde_path_kind(source) == SONDE_PATH_FOLDER)
-			status = sonde_folder_create(target, err);
-		if (status >= 0 && sonde_path_kind(source) == SONDE_PATH_FOLDER)
-			status = hpcdb_copy_folder(source, target, err);
+		status = source && target ? copy_folder(source, target, err) :
+					    sonde_fail_nomem(err);
 		free(source);
 		free(target);
 	}
@@ -242,10 +280,16 @@ static enum sonde_status open_source(struct hpcdb_recovery *recovery, bool *has_
 			       sonde_error_because(err, "without meta.db nobody can tell what "
 							"the values are of, so nothing can be "
 							"recovered");
-	if (hpcdb_profile_open(&source->profile, source->folder, err) == SONDE_NOMEM ||
-	    hpcdb_cct_open(&source->cct, source->folder, err) == SONDE_NOMEM ||
-	    hpcdb_trace_open(&source->trace, source->folder, err) == SONDE_NOMEM)
-		return SONDE_NOMEM;
+	status = may_fail(recovery, HPCDB_PROFILE_FILE,
+			  hpcdb_profile_open(&source->profile, source->folder, err), err);
+	if (status == SONDE_OK)
+		status = may_fail(recovery, HPCDB_CCT_FILE,
+				  hpcdb_cct_open(&source->cct, source->folder, err), err);
+	if (status == SONDE_OK)
+		status = may_fail(recovery, HPCDB_TRACE_FILE,
+				  hpcdb_trace_open(&source->trace, source->folder, err), err);
+	if (status < 0)
+		return status;
 	status = hpcdb_check_meta(source, err);
 	*has_whole_meta = !sonde_diagnostics_count(source->found, SONDE_ERROR);
 	for (uint32_t i = 0; i < HPCDB_META_SECTIONS; i++) {
@@ -275,6 +319,25 @@ static enum sonde_status write_files(struct hpcdb_recovery *recovery, const char
 		status = sonde_staged_commit(&staged, err);
 	sonde_staged_release(&staged);
 	return status;
+}
+
+/* Values of metrics that meta.db does not name any more. */
+static void count_nameless(struct hpcdb_recovery *recovery)
+{
+	struct hpcdb_check *source = &recovery->source;
+	uint64_t budget = source->profile.file.size / HPCDB_PROFILE_VALUE_SIZE;
+
+	for (uint32_t i = 0; i < hpcdb_profile_count(&source->profile); i++) {
+		struct hpcdb_profile_info info = hpcdb_profile_at(&source->profile, i);
+
+		for (uint64_t j = 0; !info.is_summary && j < info.plane.value_count && budget;
+		     j++, budget--) {
+			uint16_t metric = hpcdb_plane_metric(&info.plane, j);
+
+			if (source->prop_instances[metric] == HPCDB_NO_RECORD)
+				recovery->result->bytes_dropped += HPCDB_PROFILE_VALUE_SIZE;
+		}
+	}
 }
 
 /* What can be walked, as a recording, into a new database. */
@@ -350,7 +413,9 @@ enum sonde_status hpcdb_recover(const char *path, const char *output,
 	status = open_source(&recovery, &has_whole_meta, err);
 	if (status == SONDE_OK && has_whole_meta)
 		status = write_files(&recovery, output, options->replace, err);
-	else if (status == SONDE_OK)
+	if (status == SONDE_OK && !has_whole_meta)
+		count_nameless(&recovery);
+	if (status == SONDE_OK && !has_whole_meta)
 		status = write_anew(&recovery, output, options->replace, err);
 	sonde_diagnostics_free(recovery.source.found);
 	hpcdb_check_release(&recovery.source);

@@ -181,7 +181,6 @@ static bool keep_entries(struct round *round, size_t number)
 {
 	struct sonde_buffer *index = &round->groups[number].index;
 	const uint64_t *places = &round->places[number * NUMBERS];
-	uint8_t *entry = (uint8_t *)index->data, *end = entry + index->size;
 	struct entries *kept;
 
 	if (!index->size)
@@ -189,8 +188,11 @@ static bool keep_entries(struct round *round, size_t number)
 	kept = sonde_vec_push(&round->entries);
 	if (!kept)
 		return false;
-	for (; entry < end; entry += HPCDB_PROFILE_INDEX_SIZE)
+	for (size_t i = 0; i < index->size; i += HPCDB_PROFILE_INDEX_SIZE) {
+		uint8_t *entry = (uint8_t *)index->data + i;
+
 		sonde_store_u64le(entry + 4, sonde_load_u64le(entry + 4) + places[1]);
+	}
 	*kept = (struct entries){ .place = places[2], .bytes = *index };
 	*index = (struct sonde_buffer){ 0 };
 	return true;

@@ -95,7 +95,6 @@ static enum sonde_status check_modules(struct reader *reader, struct sonde_error
 	uint32_t *numbers = reader->modules.numbers;
 	size_t i;
 
-	memset(numbers, 0, sizeof(reader->modules.numbers));
 	for (i = 0; i < profile->modules.count; i++)
 		numbers[profile->modules.items[i].id] = LISTED;
 	numbers[HPCRUN_MODULE_PLACEHOLDER] = 0;
@@ -110,9 +109,9 @@ static enum sonde_status check_modules(struct reader *reader, struct sonde_error
 		if (numbers[node->module])
 			numbers[node->module] = USED;
 	}
-	for (i = 0; i <= UINT16_MAX; i++)
-		if (numbers[i] == LISTED)
-			numbers[i] = 0;
+	for (i = 0; i < profile->modules.count; i++)
+		if (numbers[profile->modules.items[i].id] == LISTED)
+			numbers[profile->modules.items[i].id] = 0;
 	return SONDE_OK;
 }
 
@@ -244,9 +243,10 @@ static enum sonde_status add_profile(struct reading *reading, struct reader *rea
 static enum sonde_status read_epoch(struct reader *reader, const char *path, uint32_t epoch,
 				    uint32_t *epochs, struct sonde_error *err)
 {
-	enum sonde_status status =
-		hpcrun_profile_read(&reader->profile, path, epoch, epochs, NULL, err);
+	enum sonde_status status;
 
+	prof_clear_modules(&reader->modules, &reader->profile);
+	status = hpcrun_profile_read(&reader->profile, path, epoch, epochs, NULL, err);
 	return status == SONDE_OK ? check_modules(reader, err) : status;
 }
 

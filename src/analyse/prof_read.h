@@ -25,10 +25,22 @@ size_t prof_thread_count(unsigned int threads, size_t pieces);
 const char *prof_replaced(const struct sonde_prof_options *options, const char *path,
 			  struct sonde_buffer *space);
 
-/* The raw module of each module id of a profile; 0 where it has none. */
+/*
+ * The raw module of each module id of a profile; 0 where it has none. Thousands of profiles use one
+ * map: what a profile put there is taken out again before the next one is read.
+ */
 struct prof_module_map {
 	uint32_t numbers[UINT16_MAX + 1];
 };
+
+static inline void prof_clear_modules(struct prof_module_map *map,
+				      const struct hpcrun_profile *profile)
+{
+	size_t i;
+
+	for (i = 0; i < profile->modules.count; i++)
+		map->numbers[profile->modules.items[i].id] = 0;
+}
 
 /* The root of a profile is that of all. */
 static inline bool prof_is_root(const struct hpcrun_node *node)

@@ -53,7 +53,6 @@ static bool map_modules(struct prof_reader *reader)
 	const struct prof_blobs *known = &reader->source->all->sets[PROF_MODULES];
 	size_t i;
 
-	memset(reader->modules.numbers, 0, sizeof(reader->modules.numbers));
 	for (i = 0; i < reader->profile.modules.count; i++) {
 		const struct hpcrun_module *module = &reader->profile.modules.items[i];
 		const char *path =
@@ -98,6 +97,7 @@ static enum sonde_status open_profile(struct prof_reader *reader, struct sonde_e
 {
 	enum sonde_status status;
 
+	prof_clear_modules(&reader->modules, &reader->profile);
 	status = hpcrun_profile_read(&reader->profile, item_of(reader)->path, reader->track->epoch,
 				     NULL, NULL, err);
 	if (status != SONDE_OK)

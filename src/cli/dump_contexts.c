@@ -298,31 +298,41 @@ static void put_contexts(struct dump_profile *dump, const uint32_t *depths, cons
 	}
 }
 
-enum sonde_status dump_contexts(struct dump_profile *dump, struct sonde_error *err)
+static enum sonde_status put_tree(struct dump_profile *dump, struct sums *sums, uint32_t *depths,
+				  struct sonde_error *err)
 {
 	struct shown_metric shown = choose_metric(dump);
-	struct sums sums = {
-		.total = calloc((size_t)dump->context_count + 1, sizeof(double)),
-		.self = calloc((size_t)dump->context_count + 1, sizeof(double)),
-	};
-	uint32_t *depths = calloc((size_t)dump->context_count + 1, sizeof(*depths));
 	enum sonde_status status = SONDE_OK;
 
-	if (!sums.total || !sums.self || !depths)
+	if (dump->metric && !shown.name)
+		return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
+				  "there is no metric '%s'; 'sonde info' lists them", dump->metric);
+	if (shown.name)
+		status = add_up(dump, &shown, sums, err);
+	if (status)
+		return status;
+	if (dump->form == DUMP_PROFILE_TEXT)
+		fold_unlisted(dump, sums);
+	find_depths(dump, depths);
+	begin(dump, &shown);
+	put_contexts(dump, depths, shown.name ? sums : NULL);
+	return SONDE_OK;
+}
+
+enum sonde_status dump_contexts(struct dump_profile *dump, struct sonde_error *err)
+{
+	size_t room = (size_t)dump->context_count + 1;
+	struct sums sums = {
+		.total = calloc(room, sizeof(double)),
+		.self = calloc(room, sizeof(double)),
+	};
+	uint32_t *depths = calloc(room, sizeof(*depths));
+	enum sonde_status status;
+
+	if (sums.total && sums.self && depths)
+		status = put_tree(dump, &sums, depths, err);
+	else
 		status = sonde_fail_nomem(err);
-	else if (dump->metric && !shown.name)
-		status = sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
-				    "there is no metric '%s'; 'sonde info' lists them",
-				    dump->metric);
-	else if (shown.name)
-		status = add_up(dump, &shown, &sums, err);
-	if (!status) {
-		if (dump->form == DUMP_PROFILE_TEXT)
-			fold_unlisted(dump, &sums);
-		find_depths(dump, depths);
-		begin(dump, &shown);
-		put_contexts(dump, depths, shown.name ? &sums : NULL);
-	}
 	free(sums.total);
 	free(sums.self);
 	free(depths);

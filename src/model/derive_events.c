@@ -94,13 +94,14 @@ enum sonde_status sonde_derived_events_new(struct sonde_recording *recording,
 	}
 	made->recording = recording;
 	status = sonde_recording_contexts(recording, &made->contexts, &made->context_count, err);
-	if (!status) {
-		made->frames = calloc((size_t)made->context_count + 1, sizeof(*made->frames));
-		status = made->frames ? SONDE_OK : sonde_fail_nomem(err);
-	}
 	if (status) {
 		sonde_derived_events_free(made);
 		return status;
+	}
+	made->frames = calloc((size_t)made->context_count + 1, sizeof(*made->frames));
+	if (!made->frames) {
+		sonde_derived_events_free(made);
+		return sonde_fail_nomem(err);
 	}
 	find_frames(made);
 	*derived = made;

@@ -276,7 +276,7 @@ static enum sonde_status copy_metrics(struct sonde_remap *remap, struct sonde_er
 {
 	uint32_t before = sonde_definitions_metric_count(remap->target);
 	enum sonde_status status = SONDE_OK;
-	struct sonde_key_map earlier = { 0 };
+	struct sonde_key_map earlier = { .current = NULL };
 
 	for (uint32_t i = 0; !status && i < before; i++) {
 		uint64_t key = metric_key(sonde_definitions_metric(remap->target, i));

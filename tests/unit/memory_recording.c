@@ -225,9 +225,11 @@ static enum sonde_status value_next(struct sonde_value_cursor *base,
 	(void)err;
 	*values = cursor->next;
 	*count = cursor->left < cursor->batch_size ? cursor->left : cursor->batch_size;
+	if (!*count)
+		return SONDE_END;
 	cursor->next += *count;
 	cursor->left -= *count;
-	return *count ? SONDE_OK : SONDE_END;
+	return SONDE_OK;
 }
 
 static void value_free(struct sonde_value_cursor *base)
@@ -273,7 +275,7 @@ static enum sonde_status sample_next(struct sonde_sample_cursor *base,
 	struct sample_cursor *cursor = (struct sample_cursor *)base;
 	size_t left = cursor->track->samples.count - cursor->position;
 
-	*samples = cursor->track->samples.items + cursor->position;
+	*samples = left ? cursor->track->samples.items + cursor->position : NULL;
 	*count = left < cursor->batch_size ? left : cursor->batch_size;
 	if (cursor->position + *count > cursor->track->fail_at)
 		return sonde_fail(err, SONDE_CORRUPT, cursor->track->fail_at, "made to fail");

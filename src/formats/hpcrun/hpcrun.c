@@ -17,14 +17,26 @@
 
 #define LANES (SONDE_LANE_SAMPLES | SONDE_LANE_CONTEXTS | SONDE_LANE_VALUES)
 
+static const struct sonde_format_style styles[] = {
+	{ "02.00l", "profiles of the version that the document describes, instead of 04.00b" },
+	{ NULL, NULL },
+};
+
 const struct sonde_format sonde_format_hpcrun = {
 	.info = {
 		.name = "hpcrun",
 		.title = "hpcrun measurements",
 		.shape = "folder",
 		.lanes_read = LANES,
+		.lanes_written = LANES,
+		.can_check = true,
+		.can_recover = true,
 		.findings = hpcrun_finding_list,
+		.styles = styles,
 	},
 	.probe = hpcrun_probe,
 	.open = hpcrun_open,
+	.create = hpcrun_create,
+	.check = hpcrun_check,
+	.recover = hpcrun_recover,
 };

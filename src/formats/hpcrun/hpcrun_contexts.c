@@ -255,7 +255,7 @@ enum sonde_status hpcrun_make_contexts(struct hpcrun_recording *data,
 	const struct hpcrun_tree *tree = &data->tree;
 	size_t count = tree->nodes.count;
 	uint32_t *ends = malloc((count + 1) * sizeof(*ends));
-	struct sonde_key_map functions = { 0 };
+	struct sonde_key_map functions = { NULL };
 	enum sonde_status status = SONDE_OK;
 
 	data->numbers = malloc((count + 1) * sizeof(*data->numbers));

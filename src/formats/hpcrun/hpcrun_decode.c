@@ -99,8 +99,8 @@ enum sonde_status hpcrun_decode_pairs(struct hpcrun_decoder *decoder)
 		pair.value = hpcrun_text(decoder);
 		if (decoder->bytes.overrun)
 			return item_cut(decoder, at, "name with value");
-		place = sonde_vec_push(&decoder->profile->pairs);
-		if (!place || !pair.name || !pair.value)
+		place = pair.name && pair.value ? sonde_vec_push(&decoder->profile->pairs) : NULL;
+		if (!place)
 			return sonde_fail_nomem(decoder->err);
 		*place = pair;
 	}
@@ -123,8 +123,8 @@ enum sonde_status hpcrun_decode_modules(struct hpcrun_decoder *decoder)
 		module.flags = hpcrun_u64(decoder);
 		if (decoder->bytes.overrun)
 			return item_cut(decoder, at, "module");
-		place = sonde_vec_push(&decoder->profile->modules);
-		if (!place || !module.path)
+		place = module.path ? sonde_vec_push(&decoder->profile->modules) : NULL;
+		if (!place)
 			return sonde_fail_nomem(decoder->err);
 		*place = module;
 	}
@@ -181,9 +181,10 @@ enum sonde_status hpcrun_decode_metrics(struct hpcrun_decoder *decoder, bool has
 		one_metric(decoder, has_more, &metric);
 		if (decoder->bytes.overrun)
 			return item_cut(decoder, at, "metric");
+		if (!metric.name || !metric.description || !metric.formula || !metric.format)
+			return sonde_fail_nomem(decoder->err);
 		place = sonde_vec_push(&decoder->profile->metrics);
-		if (!place || !metric.name || !metric.description || !metric.formula ||
-		    !metric.format)
+		if (!place)
 			return sonde_fail_nomem(decoder->err);
 		*place = metric;
 	}

@@ -92,8 +92,8 @@ static enum sonde_status decode_metrics_short(struct hpcrun_decoder *decoder)
 		status = hpcrun_expect(decoder, 0, 1, "metric");
 		if (status)
 			break;
-		place = sonde_vec_push(&decoder->profile->metrics);
-		if (!place || !metric.name)
+		place = metric.name ? sonde_vec_push(&decoder->profile->metrics) : NULL;
+		if (!place)
 			return sonde_fail_nomem(decoder->err);
 		*place = metric;
 	}
@@ -127,8 +127,8 @@ static enum sonde_status decode_modules_short(struct epoch_reader *reader)
 		status = hpcrun_expect(decoder, 0, 1, "module");
 		if (status)
 			break;
-		place = sonde_vec_push(&decoder->profile->modules);
-		if (!place || !module.path)
+		place = module.path ? sonde_vec_push(&decoder->profile->modules) : NULL;
+		if (!place)
 			return sonde_fail_nomem(decoder->err);
 		*place = module;
 	}
@@ -238,9 +238,9 @@ static uint32_t one_node(struct epoch_reader *reader, struct hpcrun_node *node)
 		if (i < LOGICAL_WORDS)
 			node->logical_ip[i] = word;
 	}
+	name_roots(node, parent);
 	if (!reader->layout->has_described)
 		locate(reader, node);
-	name_roots(node, parent);
 	return parent >> 31 ? -parent : parent;
 }
 
@@ -397,6 +397,8 @@ static enum sonde_status decode_epoch_head(struct epoch_reader *reader)
 	if (!reader->layout->distance_first)
 		profile->return_distance = hpcrun_u32(decoder);
 	status = hpcrun_decode_pairs(decoder);
+	if (status < 0)
+		return status;
 	reader->has_logical = reader->layout->logical_always ||
 			      (profile->epoch_flags & HPCRUN_EPOCH_LOGICAL);
 	reader->logical_words = LOGICAL_WORDS;
@@ -452,10 +454,9 @@ static enum sonde_status decode_epochs(struct epoch_reader *reader, uint32_t wan
 		if (!reader->layout->has_epoch_count && !sonde_bytes_left(&decoder->bytes))
 			break;
 		if (*epochs == HPCRUN_EPOCH_LIMIT) {
-			hpcrun_found(decoder->diagnostics, EPOCHS, decoder->file,
-				     decoder->bytes.position, "at most %d epochs\tmore",
-				     HPCRUN_EPOCH_LIMIT);
-			decoder->bytes.position = decoder->bytes.size;
+			status = hpcrun_fault(decoder, HPCRUN_FINDING_EPOCHS,
+					      decoder->bytes.position, "at most %d epochs\tmore",
+					      HPCRUN_EPOCH_LIMIT);
 			break;
 		}
 		if (!found)
@@ -540,25 +541,26 @@ enum sonde_status hpcrun_decode_02(struct hpcrun_decoder *decoder, uint32_t epoc
 	const struct layout *layouts =
 		decoder->profile->generation == HPCRUN_02_00_B ? layouts_long : layouts_short;
 	struct sonde_diagnostics *diagnostics = decoder->diagnostics;
-	size_t furthest = 0, best = 0;
-	enum sonde_status status = SONDE_OK;
+	const struct layout *best = &layouts[0];
+	enum sonde_status status = SONDE_CORRUPT;
+	size_t furthest = 0;
 
 	if (!hpcrun_ids_of(decoder->profile))
 		return sonde_fail_nomem(decoder->err);
 	decoder->diagnostics = NULL;
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < 2 && status; i++) {
 		status = decode_as(decoder, &layouts[i], epoch, epochs);
-		if (status == SONDE_OK || status == SONDE_NOMEM || status == SONDE_ARGUMENT)
-			break;
-		if (decoder->bytes.position > furthest) {
+		if (status == SONDE_NOMEM || status == SONDE_ARGUMENT)
+			return status;
+		if (!status || decoder->bytes.position > furthest) {
 			furthest = decoder->bytes.position;
-			best = i;
+			best = &layouts[i];
 		}
 	}
 	decoder->diagnostics = diagnostics;
-	/* no layout fits: the one that came furthest says what is wrong */
-	if (status != SONDE_OK && status != SONDE_NOMEM && status != SONDE_ARGUMENT)
-		status = decode_as(decoder, &layouts[best], epoch, epochs);
+	/* where no layout fits, the one that came furthest says what is wrong */
+	if (status || diagnostics)
+		status = decode_as(decoder, best, epoch, epochs);
 	if (status >= 0 && decoder->head_only)
 		decoder->profile->nodes.count = decoder->profile->values.count = 0;
 	return status;

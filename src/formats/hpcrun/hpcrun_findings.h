@@ -26,7 +26,7 @@
 	  "a section of a profile ends elsewhere than the footer says", "it is read all the same") \
 	X(LEFT_OVER, "hpcrun-left-over", ERROR, "bytes behind the end of a profile",               \
 	  HPCRUN_ADVICE_RECOVER)                                                                   \
-	X(EPOCHS, "hpcrun-epochs", WARNING, "a profile has more epochs than are read",             \
+	X(EPOCHS, "hpcrun-epochs", ERROR, "a profile has more epochs than are read",               \
 	  "the first ones are kept")                                                               \
 	X(TEXT, "hpcrun-text", NOTE, "a text has a NUL inside", "it ends there")                   \
 	X(IDENTITY, "hpcrun-identity", WARNING, "a profile's identity has too many levels",        \

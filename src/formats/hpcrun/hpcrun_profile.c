@@ -50,6 +50,15 @@ const char *hpcrun_placeholder_name(uint64_t ip)
 	return NULL;
 }
 
+uint64_t hpcrun_placeholder_ip(const char *name)
+{
+	for (size_t i = 0; i < sizeof(placeholders) / sizeof(placeholders[0]); i++) {
+		if (!strcmp(placeholders[i].name, name))
+			return placeholders[i].ip;
+	}
+	return 0;
+}
+
 struct hpcrun_ids *hpcrun_ids_of(struct hpcrun_profile *profile)
 {
 	if (!profile->ids)

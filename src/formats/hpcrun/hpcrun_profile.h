@@ -79,6 +79,8 @@ enum {
 
 /* "<gpu kernel>", "<omp idle>": what other placeholders are called; NULL for one not known here. */
 const char *hpcrun_placeholder_name(uint64_t ip);
+/* The first placeholder of that name, 0 where there is none. */
+uint64_t hpcrun_placeholder_ip(const char *name);
 
 /* Parents come before children; `parent` is an index in this array, UINT32_MAX for a root. */
 struct hpcrun_node {

@@ -202,6 +202,21 @@ enum sonde_status hpcrun_encode_04(const struct hpcrun_profile *profile, struct 
 	return bytes->failed ? sonde_fail_nomem(err) : SONDE_OK;
 }
 
+enum sonde_status hpcrun_write_file(const char *path, const void *bytes, size_t size,
+				    struct sonde_error *err)
+{
+	struct sonde_output output;
+	enum sonde_status status = sonde_output_open(&output, path, err);
+
+	if (status)
+		return status;
+	status = sonde_output_write(&output, bytes, size, err);
+	if (!status)
+		status = sonde_output_close(&output, err);
+	sonde_output_release(&output);
+	return status;
+}
+
 void hpctrace_encode_header(uint64_t flags, uint8_t header[HPCTRACE_HEADER_SIZE])
 {
 	memcpy(header, HPCRUN_MAGIC_TRACE HPCTRACE_VERSION, HPCTRACE_HEADER_SIZE - 8);

@@ -24,6 +24,10 @@ enum sonde_status hpcrun_encode_04(const struct hpcrun_profile *profile, struct 
 enum sonde_status hpcrun_encode_02(const struct hpcrun_profile *profile, struct sonde_buffer *bytes,
 				   struct sonde_error *err);
 
+/* A new file with these bytes. */
+enum sonde_status hpcrun_write_file(const char *path, const void *bytes, size_t size,
+				    struct sonde_error *err);
+
 void hpctrace_encode_header(uint64_t flags, uint8_t header[HPCTRACE_HEADER_SIZE]);
 /* `records` of 12 bytes each. */
 void hpctrace_encode(const struct hpctrace_record *records, size_t count, uint8_t *bytes);

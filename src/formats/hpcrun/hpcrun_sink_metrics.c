@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of metrics for a recording's: those of scope "point", and formulas over them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "formats/hpcrun/hpcrun_sink.h"
+
+void hpcrun_sink_metrics_release(struct hpcrun_sink_metrics *metrics)
+{
+	sonde_vec_release(&metrics->items);
+	sonde_vec_release(&metrics->of_definition);
+	sonde_arena_release(&metrics->texts);
+}
+
+static enum sonde_status add_metric(struct hpcrun_sink_metrics *metrics,
+				    const struct sonde_definitions *definitions,
+				    const struct sonde_metric *definition, struct sonde_error *err)
+{
+	struct hpcrun_metric *metric = sonde_vec_push(&metrics->items);
+
+	if (!metric)
+		return sonde_fail_nomem(err);
+	*metric = (struct hpcrun_metric){
+		.name = sonde_definitions_string(definitions, definition->name),
+		.description = sonde_definitions_string(definitions, definition->description),
+		.formula = "",
+		.format = "",
+		.period = 1,
+		.type = 1,
+		.is_real = true,
+		.show = definition->hidden ? HPCRUN_HIDDEN : HPCRUN_SHOWN,
+		.show_percent = true,
+	};
+	return SONDE_OK;
+}
+
+/* One member of an object of the attribute. Texts are copied; what is not known is passed over. */
+static enum sonde_status formula_member(struct hpcrun_sink_metrics *metrics,
+					struct sonde_json_reader *reader,
+					struct hpcrun_metric *metric, struct sonde_error *err)
+{
+	const char **text = !strcmp(reader->text, "name")	 ? &metric->name :
+			    !strcmp(reader->text, "description") ? &metric->description :
+			    !strcmp(reader->text, "formula")	 ? &metric->formula :
+			    !strcmp(reader->text, "format")	 ? &metric->format :
+								   NULL;
+	bool is_show = !strcmp(reader->text, "show");
+	enum sonde_status status = sonde_json_next(reader, err);
+	uint64_t number;
+
+	if (status)
+		return status;
+	if (text && reader->token == SONDE_JSON_STRING) {
+		*text = sonde_arena_copy_text(&metrics->texts, reader->text, reader->length);
+		return *text ? SONDE_OK : sonde_fail_nomem(err);
+	}
+	if (is_show && reader->token == SONDE_JSON_NUMBER && sonde_json_u64(reader, &number))
+		metric->show = (uint8_t)number;
+	return sonde_json_skip(reader, err);
+}
+
+/* Numbers of definitions in a formula become numbers of the table; false where one has none. */
+static bool renumber(const struct hpcrun_sink_metrics *metrics, const char *formula,
+		     struct sonde_buffer *text)
+{
+	sonde_buffer_clear(text);
+	while (*formula) {
+		char *end;
+		unsigned long number;
+
+		sonde_buffer_put_char(text, *formula);
+		if (*formula++ != '#' || *formula < '0' || *formula > '9')
+			continue;
+		number = strtoul(formula, &end, 10);
+		if (number >= metrics->of_definition.count ||
+		    metrics->of_definition.items[number] == SONDE_NONE)
+			return false;
+		sonde_buffer_put_u64(text, metrics->of_definition.items[number]);
+		formula = end;
+	}
+	return true;
+}
+
+static enum sonde_status add_formula(struct hpcrun_sink_metrics *metrics,
+				     struct hpcrun_metric *metric, struct sonde_loss *loss,
+				     struct sonde_error *err)
+{
+	struct sonde_buffer text = { 0 };
+	enum sonde_status status = SONDE_OK;
+	struct hpcrun_metric *place;
+
+	if (!renumber(metrics, metric->formula, &text) || !text.size) {
+		status = sonde_loss_add(loss, "computed metrics",
+					"a formula names a metric that is not there", 1, err);
+	} else {
+		metric->formula = sonde_arena_copy_text(&metrics->texts, text.data, text.size);
+		place = sonde_vec_push(&metrics->items);
+		if (!metric->formula || !place || text.failed)
+			status = sonde_fail_nomem(err);
+		else
+			*place = *metric;
+	}
+	sonde_buffer_release(&text);
+	return status;
+}
+
+/* The attribute is what opening measurements made of it: an array of objects. */
+static enum sonde_status read_formulas(struct hpcrun_sink_metrics *metrics,
+				       struct sonde_json_reader *reader, struct sonde_loss *loss,
+				       struct sonde_error *err)
+{
+	enum sonde_status status = sonde_json_next(reader, err);
+
+	while (!status && !(status = sonde_json_next(reader, err)) &&
+	       reader->token == SONDE_JSON_OBJECT_BEGIN) {
+		struct hpcrun_metric metric = {
+			.name = "",
+			.description = "",
+			.formula = "",
+			.format = "",
+			.period = 1,
+			.type = 1,
+			.is_real = true,
+			.show = HPCRUN_EXCLUSIVE_ONLY,
+		};
+
+		while (!(status = sonde_json_next(reader, err)) &&
+		       reader->token == SONDE_JSON_KEY) {
+			status = formula_member(metrics, reader, &metric, err);
+			if (status)
+				return status;
+		}
+		if (!status)
+			status = add_formula(metrics, &metric, loss, err);
+	}
+	return status;
+}
+
+static enum sonde_status take_formulas(struct hpcrun_sink_metrics *metrics,
+				       const struct sonde_definitions *definitions,
+				       struct sonde_loss *loss, struct sonde_error *err)
+{
+	const char *json = sonde_definitions_find_attribute(definitions, SONDE_OWNER_RECORDING, 0,
+							    HPCRUN_ATTRIBUTE_FORMULAS);
+	struct sonde_json_reader reader;
+	enum sonde_status status;
+
+	if (!json || *json != '[')
+		return SONDE_OK;
+	sonde_json_reader_init(&reader, json, strlen(json), NULL, NULL);
+	status = read_formulas(metrics, &reader, loss, err);
+	sonde_json_reader_release(&reader);
+	if (status == SONDE_CORRUPT || status == SONDE_TRUNCATED)
+		status = sonde_loss_add(loss, "computed metrics", "their attribute is damaged", 1,
+					err);
+	return status;
+}
+
+enum sonde_status hpcrun_sink_metrics_make(struct hpcrun_sink_metrics *metrics,
+					   const struct sonde_definitions *definitions,
+					   struct sonde_loss *loss, struct sonde_error *err)
+{
+	uint32_t count = sonde_definitions_metric_count(definitions);
+	enum sonde_status status = SONDE_OK;
+
+	if (!sonde_vec_reserve(&metrics->of_definition, (size_t)count + 1))
+		return sonde_fail_nomem(err);
+	for (uint32_t i = 0; i < count && !status; i++) {
+		const struct sonde_metric *metric = sonde_definitions_metric(definitions, i);
+		const char *scope = sonde_definitions_string(definitions, metric->scope);
+		bool is_point = !metric->statistic && (!*scope || !strcmp(scope, "point"));
+
+		metrics->of_definition.items[metrics->of_definition.count++] =
+			is_point ? (uint32_t)metrics->items.count : SONDE_NONE;
+		if (is_point)
+			status = add_metric(metrics, definitions, metric, err);
+	}
+	if (!status)
+		status = take_formulas(metrics, definitions, loss, err);
+	if (!status && metrics->items.count > UINT16_MAX)
+		status = sonde_fail(err, SONDE_LIMIT, SONDE_NO_OFFSET,
+				    "%zu metrics; a profile numbers at most %d",
+				    metrics->items.count, UINT16_MAX);
+	return status;
+}

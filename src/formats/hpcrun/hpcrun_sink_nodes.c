@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Contexts -> nodes. Instructions are nodes; a function, loop or line stands for the address it is
+ * known by, where it has values itself or calls something. Contexts that come out the same are one node.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/hpcrun/hpcrun_sink.h"
+
+/* A load map numbers modules with 16 bits; some numbers are taken. */
+#define MODULE_LIMIT 60000
+
+static const char held_back[] =
+	"hpcrun profiles hold addresses; what lies there is looked up again "
+	"from binaries or hpcstruct files";
+
+struct making {
+	struct hpcrun_sink_nodes *nodes;
+	const struct sonde_context *contexts;
+	uint32_t *base; /* context -> node that its function was called from */
+	uint64_t lines, loops, inlined, named, entries, unnamed_rest;
+	struct sonde_error *err;
+};
+
+void hpcrun_sink_nodes_release(struct hpcrun_sink_nodes *nodes)
+{
+	hpcrun_tree_release(&nodes->tree);
+	free(nodes->of_context);
+	sonde_vec_release(&nodes->modules);
+	sonde_key_map_release(&nodes->made);
+	sonde_arena_release(&nodes->texts);
+	*nodes = (struct hpcrun_sink_nodes){ 0 };
+}
+
+static enum sonde_status add_module(struct hpcrun_sink_nodes *nodes, const char *path,
+				    uint32_t process, uint32_t *number, struct sonde_error *err)
+{
+	struct hpcrun_sink_module *module = sonde_vec_push(&nodes->modules);
+
+	if (!module)
+		return sonde_fail_nomem(err);
+	*module = (struct hpcrun_sink_module){ .path = path, .process = process };
+	*number = (uint32_t)nodes->modules.count - 1;
+	return SONDE_OK;
+}
+
+static enum sonde_status take_modules(struct hpcrun_sink_nodes *nodes, struct sonde_error *err)
+{
+	enum sonde_status status = SONDE_OK;
+
+	nodes->definition_count = sonde_definitions_module_count(nodes->definitions);
+	for (uint32_t i = 0; i < nodes->definition_count && !status; i++) {
+		const struct sonde_module *module = sonde_definitions_module(nodes->definitions, i);
+		uint32_t number;
+
+		status = add_module(nodes,
+				    sonde_definitions_string(nodes->definitions, module->path),
+				    module->process, &number, err);
+	}
+	return status;
+}
+
+/* "[main]": where nobody knows the module of a function, its name is one. */
+static enum sonde_status module_of_function(struct making *making, uint32_t function,
+					    uint32_t *module, uint64_t *ip)
+{
+	struct hpcrun_sink_nodes *nodes = making->nodes;
+	char label[SONDE_LABEL_SIZE], path[512];
+	const char *copy;
+	enum sonde_status status;
+
+	*ip = 0;
+	*module = sonde_key_map_find(&nodes->made, function);
+	if (*module != UINT32_MAX)
+		return SONDE_OK;
+	if (nodes->modules.count - nodes->definition_count >= MODULE_LIMIT / 2) {
+		making->unnamed_rest++;
+		*ip = function;
+		*module = nodes->rest;
+		if (*module != SONDE_NONE)
+			return SONDE_OK;
+		status = add_module(nodes, "[more functions]", SONDE_NONE, &nodes->rest,
+				    making->err);
+		*module = nodes->rest;
+		return status;
+	}
+	snprintf(path, sizeof(path), "[%s]",
+		 function == SONDE_NONE ?
+			 "unknown" :
+			 sonde_definitions_function_label(nodes->definitions, function, label));
+	copy = sonde_arena_copy_text(&nodes->texts, path, strlen(path));
+	if (!copy)
+		return sonde_fail_nomem(making->err);
+	status = add_module(nodes, copy, SONDE_NONE, module, making->err);
+	if (!status && !sonde_key_map_add(&nodes->made, function, *module))
+		status = sonde_fail_nomem(making->err);
+	return status;
+}
+
+static enum sonde_status enter(struct making *making, uint32_t parent, uint32_t module, uint64_t ip,
+			       uint32_t *node)
+{
+	*node = hpcrun_tree_add(&making->nodes->tree, parent, module, ip);
+	if (*node == UINT32_MAX)
+		return sonde_fail_nomem(making->err);
+	if (*node >= HPCRUN_SINK_NODE_LIMIT)
+		return sonde_fail(making->err, SONDE_LIMIT, SONDE_NO_OFFSET,
+				  "more contexts than a profile can number; select some of them");
+	return SONDE_OK;
+}
+
+static enum sonde_status place_entry(struct making *making, const struct sonde_context *context,
+				     uint32_t *node)
+{
+	uint64_t ip = HPCRUN_PARTIAL;
+
+	if (context->entry == SONDE_ENTRY_MAIN_THREAD)
+		ip = HPCRUN_MAIN;
+	else if (context->entry == SONDE_ENTRY_APPLICATION_THREAD)
+		ip = HPCRUN_THREAD;
+	making->entries += context->entry == SONDE_ENTRY_OTHER;
+	return enter(making, 0, HPCRUN_TREE_PLACEHOLDER, ip, node);
+}
+
+/* The placeholder that a function is, 0 where it is a real one. */
+static uint64_t placeholder_of(const struct hpcrun_sink_nodes *nodes,
+			       const struct sonde_function *function)
+{
+	const char *name = sonde_definitions_string(nodes->definitions, function->name);
+	const char *known = function->has_key ? hpcrun_placeholder_name(function->key) : NULL;
+
+	if (function->module != SONDE_NONE || *name != '<')
+		return 0;
+	if (known && !strcmp(known, name))
+		return function->key;
+	return hpcrun_placeholder_ip(name);
+}
+
+static enum sonde_status place_function(struct making *making, uint32_t number, uint32_t base,
+					uint32_t *node)
+{
+	struct hpcrun_sink_nodes *nodes = making->nodes;
+	const struct sonde_function *function =
+		sonde_definitions_function(nodes->definitions, number);
+	enum sonde_status status;
+	uint32_t module;
+	uint64_t ip;
+
+	if (!function)
+		return enter(making, base, HPCRUN_TREE_PLACEHOLDER, HPCRUN_PARTIAL, node);
+	ip = placeholder_of(nodes, function);
+	if (ip)
+		return enter(making, base, HPCRUN_TREE_PLACEHOLDER, ip, node);
+	if (function->module < nodes->definition_count && function->address) {
+		making->named++;
+		return enter(making, base, function->module, function->address, node);
+	}
+	status = module_of_function(making, number, &module, &ip);
+	return status ? status : enter(making, base, module, ip, node);
+}
+
+static enum sonde_status place_address(struct making *making, const struct sonde_context *context,
+				       uint32_t base, uint32_t *node)
+{
+	uint32_t module = context->module;
+	enum sonde_status status;
+	uint64_t ignored;
+
+	if (module >= making->nodes->definition_count) {
+		status = module_of_function(making, SONDE_NONE, &module, &ignored);
+		if (status)
+			return status;
+	}
+	return enter(making, base, module, context->address, node);
+}
+
+/* Parents come before children, so that the parent's node and base are known. */
+static enum sonde_status place_context(struct making *making, uint32_t number)
+{
+	const struct sonde_context *context = &making->contexts[number];
+	uint32_t *node = &making->nodes->of_context[number];
+	uint32_t parent_node = making->nodes->of_context[context->parent];
+	uint32_t base = context->relation == SONDE_CONTEXT_CALLED ? parent_node :
+								    making->base[context->parent];
+
+	making->base[number] = base;
+	*node = parent_node;
+	switch (context->kind) {
+	case SONDE_CONTEXT_ENTRY:
+		return place_entry(making, context, node);
+	case SONDE_CONTEXT_FUNCTION:
+		if (context->relation != SONDE_CONTEXT_INLINED)
+			return place_function(making, context->function, base, node);
+		making->inlined++;
+		return SONDE_OK;
+	case SONDE_CONTEXT_LOOP:
+		making->loops++;
+		if (context->module < making->nodes->definition_count && context->address)
+			return enter(making, base, context->module, context->address, node);
+		return SONDE_OK;
+	case SONDE_CONTEXT_LINE:
+		making->lines++;
+		return SONDE_OK;
+	default:
+		return place_address(making, context, base, node);
+	}
+}
+
+static enum sonde_status report(const struct making *making, struct sonde_loss *loss)
+{
+	struct sonde_error *err = making->err;
+	enum sonde_status status =
+		sonde_loss_add(loss, "source lines of contexts", held_back, making->lines, err);
+
+	if (!status)
+		status = sonde_loss_add(loss, "loops", held_back, making->loops, err);
+	if (!status)
+		status = sonde_loss_add(loss, "inlined calls", held_back, making->inlined, err);
+	if (!status)
+		status = sonde_loss_add(loss, "names of functions in modules", held_back,
+					making->named, err);
+	if (!status)
+		status = sonde_loss_add(loss, "names of entries",
+					"hpcrun knows main threads, application threads and "
+					"unknown entries",
+					making->entries, err);
+	if (!status)
+		status =
+			sonde_loss_add(loss, "names of functions without a module",
+				       "they are written as modules, and there is no room for more",
+				       making->unnamed_rest, err);
+	return status;
+}
+
+/* A folder of modules with more than their numbers allow cannot be written. */
+static enum sonde_status check_modules(const struct making *making)
+{
+	if (making->nodes->modules.count < MODULE_LIMIT)
+		return SONDE_OK;
+	return sonde_fail(making->err, SONDE_LIMIT, SONDE_NO_OFFSET,
+			  "%zu modules; hpcrun profiles number fewer than %d",
+			  making->nodes->modules.count, MODULE_LIMIT);
+}
+
+enum sonde_status hpcrun_sink_nodes_make(struct hpcrun_sink_nodes *nodes,
+					 const struct sonde_context *contexts, uint32_t count,
+					 struct sonde_loss *loss, struct sonde_error *err)
+{
+	struct making making = { .nodes = nodes, .contexts = contexts, .err = err };
+	enum sonde_status status = take_modules(nodes, err);
+	uint32_t root;
+
+	nodes->rest = SONDE_NONE;
+	nodes->of_context = calloc((size_t)count + 1, sizeof(*nodes->of_context));
+	nodes->context_count = count;
+	making.base = calloc((size_t)count + 1, sizeof(*making.base));
+	if (!nodes->of_context || !making.base)
+		status = sonde_fail_nomem(err);
+	if (!status)
+		status = enter(&making, UINT32_MAX, HPCRUN_TREE_PLACEHOLDER, HPCRUN_PRIMARY, &root);
+	if (!status)
+		status = enter(&making, 0, HPCRUN_TREE_PLACEHOLDER, HPCRUN_NO_ACTIVITY,
+			       &nodes->no_activity);
+	for (uint32_t i = 1; i < count && !status; i++)
+		status = place_context(&making, i);
+	if (!status)
+		status = check_modules(&making);
+	free(making.base);
+	return status ? status : report(&making, loss);
+}

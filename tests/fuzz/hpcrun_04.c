@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fuzz target over profiles of version 04.00b: sections, footer, sparse values; decoded, mended, written and read again. */
+#include <string.h>
+
+#include "hpcrun_decoding.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	try_profile("HPCRUN-profile____04.00b", data, size);
+	return 0;
+}

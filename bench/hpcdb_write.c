@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How fast a database is written: TRACKS tracks with LEAVES leaves each and METRICS metrics, over a
- * made-up tree of CONTEXTS contexts, into the new folder PATH. Prints one line of JSON; times are of
- * the processor, a value is one of profile.db.
+ * made-up tree of CONTEXTS contexts, into the new folder PATH. Prints one line of JSON; times are
+ * of the processor, a value is one of profile.db.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,8 +42,8 @@ static void make_tree(struct work *work)
 	uint64_t random = 1;
 	uint32_t depth = 0, path[64];
 
-	work->contexts[0] = (struct sonde_context){ .parent = SONDE_NONE,
-						    .kind = SONDE_CONTEXT_ROOT };
+	work->contexts[0] =
+		(struct sonde_context){ .parent = SONDE_NONE, .kind = SONDE_CONTEXT_ROOT };
 	work->contexts[1] = (struct sonde_context){ .kind = SONDE_CONTEXT_ENTRY,
 						    .relation = SONDE_CONTEXT_CALLED,
 						    .entry = SONDE_ENTRY_MAIN_THREAD };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writing databases with each allocation and each call to the system failing in turn. The folder is there
- * whole and the same as ever, or there is nothing at all.
+ * Writing databases with each allocation and each call to the system failing in turn. The folder is
+ * there whole and the same as ever, or there is nothing at all.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A small world for the writer of databases, with all that propagation has to tell apart, and a look at the
- * bytes that were written, by offsets of the format document.
+ * A small world for the writer of databases, with all that propagation has to tell apart, and a
+ * look at the bytes that were written, by offsets of the format document.
  */
 #ifndef SONDE_TESTS_HPCDB_WORLD_H
 #define SONDE_TESTS_HPCDB_WORLD_H

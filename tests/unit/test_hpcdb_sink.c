@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Databases as the target of a pipeline: what is fed comes back, and what cannot be held is counted. */
+/*
+ * Databases as the target of a pipeline: what is fed comes back, and what cannot be held is
+ * counted.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

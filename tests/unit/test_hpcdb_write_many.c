@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The writer of databases with many tracks: the same bytes whatever the threads and the size of the team,
- * and, where groups of contexts are cut, values that are still where they belong.
+ * The writer of databases with many tracks: the same bytes whatever the threads and the size of the
+ * team, and, where groups of contexts are cut, values that are still where they belong.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sink that writes databases: what comes of each track, from any thread, is kept in one file without a
- * name until all of it is there; then hpcdb_write() asks for it, track by track.
+ * The sink that writes databases: what comes of each track, from any thread, is kept in one file
+ * without a name until all of it is there; then hpcdb_write() asks for it, track by track.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -149,8 +149,8 @@ static enum sonde_status take_metrics(struct sink *sink, struct sonde_error *err
 }
 
 /*
- * A database has nothing but entries below the root. Where there is something else, an entry for those
- * whose callers are unknown is put before all others, and their numbers grow by one.
+ * A database has nothing but entries below the root. Where there is something else, an entry for
+ * those whose callers are unknown is put before all others, and their numbers grow by one.
  */
 static enum sonde_status add_entry(struct sink *sink, struct sonde_error *err)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a whole database: meta.db, profile.db, cct.db, trace.db, metrics/default.yaml, src/. The caller
- * has the tree of contexts and the metrics; it is asked for the point values and samples of each track,
- * in any order and from several threads. Scopes, statistics and the transposition are worked out here.
- * Used by `prof` and by the sink of this format. Memory grows with contexts times the metrics in use,
- * not with tracks; the bytes depend on the input alone, not on threads or the size of the team.
+ * Writes a whole database: meta.db, profile.db, cct.db, trace.db, metrics/default.yaml, src/. The
+ * caller has the tree of contexts and the metrics; it is asked for the point values and samples of
+ * each track, in any order and from several threads. Scopes, statistics and the transposition are
+ * worked out here. Used by `prof` and by the sink of this format. Memory grows with contexts times
+ * the metrics in use, not with tracks; the bytes depend on the input alone, not on threads or the
+ * size of the team.
  */
 #ifndef SONDE_HPCDB_WRITE_H
 #define SONDE_HPCDB_WRITE_H
@@ -86,7 +87,9 @@ struct hpcdb_source {
 	/* Its values; `points` comes empty, with room from earlier tracks. */
 	enum sonde_status (*values)(void *state, struct hpcdb_points *points,
 				    struct sonde_error *err);
-	/* Its next samples, in the order of time; *count 0: no more. Contexts need not be listed. */
+	/*
+	 * Its next samples, in the order of time; *count 0: no more. Contexts need not be listed.
+	 */
 	enum sonde_status (*samples)(void *state, struct sonde_sample *samples, size_t room,
 				     size_t *count, struct sonde_error *err);
 	void (*close)(void *state);

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cct.db and the summary of profile.db: groups of contexts, small enough for memory, are transposed in
- * rounds and placed one behind the other. How one is transposed is in hpcdb_write_group.c.
+ * cct.db and the summary of profile.db: groups of contexts, small enough for memory, are transposed
+ * in rounds and placed one behind the other. How one is transposed is in hpcdb_write_group.c.
  */
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "formats/hpcdb/hpcdb_write_private.h"
 
-/* A group takes 22 bytes a value and 8 a key; with many tracks few values of each would cost a read. */
+/*
+ * A group takes 22 bytes a value and 8 a key; with many tracks few values of each would cost a
+ * read.
+ */
 #define GROUP_VALUES ((uint64_t)1 << 18)
 #define GROUP_VALUES_OF_TRACK 32
 #define GROUP_KEYS ((uint64_t)1 << 21)
@@ -70,7 +73,9 @@ static enum sonde_status exchange_totals(struct hpcdb_job *job, struct sonde_err
 	return status;
 }
 
-/* Cuts the contexts into groups; the bounds follow from totals alone, so all ranks have the same. */
+/*
+ * Cuts the contexts into groups; the bounds follow from totals alone, so all ranks have the same.
+ */
 static uint32_t *cut_groups(const struct hpcdb_job *job, size_t *group_count)
 {
 	uint32_t contexts = job->world->context_count;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From planes of tracks to blocks of contexts, for one group of contexts at a time: the runs of all
- * tracks are read back, and put by counting into the order of context, metric, track. The statistics
- * over the tracks come from the result, so that they add up in the order of tracks.
+ * tracks are read back, and put by counting into the order of context, metric, track. The
+ * statistics over the tracks come from the result, so that they add up in the order of tracks.
  */
 #include <stdlib.h>
 
@@ -66,8 +66,8 @@ static uint64_t start_at(const struct hpcdb_transposer *transposer, uint32_t ent
 }
 
 /*
- * The block of the index that the first context not below `context` is in, or an earlier one next to it:
- * reads no more than a few.
+ * The block of the index that the first context not below `context` is in, or an earlier one next
+ * to it: reads no more than a few.
  */
 static enum sonde_status find_block(struct hpcdb_transposer *transposer,
 				    const struct hpcdb_job *job, const struct hpcdb_plane *plane,

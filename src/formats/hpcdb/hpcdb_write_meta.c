@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * meta.db up to its tree of contexts: title, kinds of identities, metrics, strings, modules, files and
- * functions, all in one buffer that starts at the first byte of the file. The tree follows in
+ * meta.db up to its tree of contexts: title, kinds of identities, metrics, strings, modules, files
+ * and functions, all in one buffer that starts at the first byte of the file. The tree follows in
  * hpcdb_write_tree.c.
  */
 #include <stdlib.h>

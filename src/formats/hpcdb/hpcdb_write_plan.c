@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is settled before anything is written of a database: the numbers of metrics, and the tree. */
+/*
+ * What is settled before anything is written of a database: the numbers of metrics, and the tree.
+ */
 #include <stdlib.h>
 
 #include "formats/hpcdb/hpcdb_write_plan.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The plane of one track: from what was measured in each context itself to the values of all scopes, in
- * the bytes of profile.db. Metrics are worked on one after the other; only contexts that have a value,
- * and those above them, are looked at.
+ * The plane of one track: from what was measured in each context itself to the values of all
+ * scopes, in the bytes of profile.db. Metrics are worked on one after the other; only contexts that
+ * have a value, and those above them, are looked at.
  */
 #include <stdlib.h>
 
@@ -127,7 +127,8 @@ static enum sonde_status check_point(const struct hpcdb_job *job, const struct h
 }
 
 /*
- * Gives the points ordered by metric, otherwise in their order; group_ends says where each metric's end.
+ * Gives the points ordered by metric, otherwise in their order; group_ends says where each metric's
+ * end.
  */
 static enum sonde_status group_points(struct hpcdb_encoder *encoder, const struct hpcdb_job *job,
 				      const struct hpcdb_point **grouped, struct sonde_error *err)
@@ -209,7 +210,10 @@ static struct targets targets_of(const struct hpcdb_numbers *numbers)
 	return targets;
 }
 
-/* Writes the cell in any case and counts it only where it is one: there is always room for one more. */
+/*
+ * Writes the cell in any case and counts it only where it is one: there is always room for one
+ * more.
+ */
 static inline struct cell *put_cell(struct cell *cell, const struct targets *targets,
 				    enum hpcdb_scope scope, uint32_t context, double value)
 {
@@ -245,8 +249,8 @@ static inline struct cell *finish_context(struct sums *sums, const struct hpcdb_
 }
 
 /*
- * Children have higher numbers than their parents: from the highest to the lowest, everything below a
- * context is done before it. Unmarks what was marked.
+ * Children have higher numbers than their parents: from the highest to the lowest, everything below
+ * a context is done before it. Unmarks what was marked.
  */
 static enum sonde_status propagate(struct hpcdb_encoder *encoder, const struct hpcdb_job *job,
 				   const struct hpcdb_numbers *numbers, size_t marked,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the parts of the writer of databases share: the job with the tree and the numbers of metrics,
- * files that are written at any place from any thread, and the steps in the order they are taken.
+ * What the parts of the writer of databases share: the job with the tree and the numbers of
+ * metrics, files that are written at any place from any thread, and the steps in the order they are
+ * taken.
  */
 #ifndef SONDE_HPCDB_WRITE_PRIVATE_H
 #define SONDE_HPCDB_WRITE_PRIVATE_H
@@ -187,8 +188,8 @@ enum sonde_status hpcdb_write_line(struct hpcdb_job *job, uint32_t track, void *
 enum sonde_status hpcdb_write_trace_head(struct hpcdb_job *job, struct sonde_error *err);
 
 /*
- * The modules, files and functions that listed contexts name, numbered in the order of their first use.
- * Modules of equal path are one.
+ * The modules, files and functions that listed contexts name, numbered in the order of their first
+ * use. Modules of equal path are one.
  */
 struct hpcdb_used *hpcdb_used_new(const struct hpcdb_job *job, struct sonde_error *err);
 void hpcdb_used_free(struct hpcdb_used *used);

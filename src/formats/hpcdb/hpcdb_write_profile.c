@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * profile.db: the tracks are taken in rounds, a few for each worker of each rank. Their planes are made
- * in memory, all learn how long each is, and so where it goes. How a plane is made is in
+ * profile.db: the tracks are taken in rounds, a few for each worker of each rank. Their planes are
+ * made in memory, all learn how long each is, and so where it goes. How a plane is made is in
  * hpcdb_write_plane.c; the summary comes with the contexts, in hpcdb_write_cct.c.
  */
 #include <pthread.h>
@@ -87,7 +87,10 @@ static enum sonde_status store_plane(void *user, size_t number, struct sonde_err
 				  round->bytes[number].data, round->bytes[number].size, err);
 }
 
-/* Places the planes of a round behind those before; `sizes` are of all ranks, in the order of tracks. */
+/*
+ * Places the planes of a round behind those before; `sizes` are of all ranks, in the order of
+ * tracks.
+ */
 static uint64_t place_planes(struct hpcdb_job *job, uint32_t first, uint32_t count,
 			     const uint64_t *sizes, uint64_t offset)
 {

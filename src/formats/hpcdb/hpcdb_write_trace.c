@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trace.db: each track has room for as many samples as it may have at most, so that it can be written
- * as it comes. Samples name listed contexts; what is out of order, or tells twice that a track does not
- * run, is put right when the track is at its end.
+ * trace.db: each track has room for as many samples as it may have at most, so that it can be
+ * written as it comes. Samples name listed contexts; what is out of order, or tells twice that a
+ * track does not run, is put right when the track is at its end.
  */
 #include <stdlib.h>
 #include <unistd.h>

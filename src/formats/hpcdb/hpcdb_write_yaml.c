@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * metrics/default.yaml: which values of meta.db a viewer shows, under which names, and what it works out
- * of them. An input is a statistic of a metric in a scope; a root is a metric as it is shown.
+ * metrics/default.yaml: which values of meta.db a viewer shows, under which names, and what it
+ * works out of them. An input is a statistic of a metric in a scope; a root is a metric as it is
+ * shown.
  */
 #include <ctype.h>
 #include <strings.h>
@@ -134,7 +135,10 @@ static void put_inputs(struct yaml *yaml, uint32_t metric, enum hpcdb_stored sto
 	}
 }
 
-/* What is shown of a metric: how its values come from what is stored. %s is replaced by an alias each. */
+/*
+ * What is shown of a metric: how its values come from what is stored. %s is replaced by an alias
+ * each.
+ */
 static const struct variant {
 	const char *name;
 	unsigned int statistic;

@@ -108,7 +108,6 @@ static void check_sums(struct closing *closing, uint32_t context, uint32_t metri
 	double by_function = sums->function - sums->function_parts;
 	double by_execution = sums->execution - sums->execution_parts;
 	double scale = fmax(fabs(sums->execution), fabs(sums->function));
-	double all_points = sums->all_points;
 
 	if (ids->function != HPCDB_NO_RECORD && ids->execution != HPCDB_NO_RECORD &&
 	    !hpcdb_is_close(by_function, by_execution, scale))
@@ -120,7 +119,8 @@ static void check_sums(struct closing *closing, uint32_t context, uint32_t metri
 		       sums->execution);
 	if (ids->function != HPCDB_NO_RECORD && ids->lex_aware != HPCDB_NO_RECORD)
 		check_lex_aware(closing, context, metric, sums);
-	*sums = (struct sums){ .all_points = all_points };
+	sums->point = sums->function = sums->lex_aware = sums->execution = 0;
+	sums->function_parts = sums->execution_parts = sums->loop_parts = 0;
 }
 
 /* Which metrics a context has values of; they are looked at once, and cleared. */

@@ -108,7 +108,6 @@ static void check_sums(struct closing *closing, uint32_t context, uint32_t metri
 	double by_function = sums->function - sums->function_parts;
 	double by_execution = sums->execution - sums->execution_parts;
 	double scale = fmax(fabs(sums->execution), fabs(sums->function));
-	double all_points = sums->all_points;
 
 	if (ids->function != HPCDB_NO_RECORD && ids->execution != HPCDB_NO_RECORD &&
 	    !hpcdb_is_close(by_function, by_execution, scale))
@@ -120,7 +119,8 @@ static void check_sums(struct closing *closing, uint32_t context, uint32_t metri
 		       sums->execution);
 	if (ids->function != HPCDB_NO_RECORD && ids->lex_aware != HPCDB_NO_RECORD)
 		check_lex_aware(closing, context, metric, sums);
-	*sums = (struct sums){ .all_points = all_points };
+	sums->point = sums->function = sums->lex_aware = sums->execution = 0;
+	sums->function_parts = sums->execution_parts = sums->loop_parts = 0;
 }
 
 /* Which metrics a context has values of; they are looked at once, and cleared. */
@@ -195,14 +195,14 @@ static enum sonde_status close_planes(struct hpcdb_check *check, uint32_t first,
 				      struct sonde_diagnostics *found, struct sonde_error *err)
 {
 	size_t contexts = check->tree.contexts.count, metrics = check->meta.metrics.count + 1;
-	struct closing closing = { .check = check, .found = found };
+	uint32_t *slots = malloc(contexts * sizeof(*slots));
+	struct sums *sums = malloc(metrics * sizeof(*sums));
+	struct closing closing = { .check = check, .found = found, .slots = slots, .sums = sums };
 	enum sonde_status status = SONDE_OK;
 
-	closing.slots = malloc(contexts * sizeof(*closing.slots));
-	closing.sums = malloc(metrics * sizeof(*closing.sums));
-	if (!closing.slots || !closing.sums) {
-		free(closing.slots);
-		free(closing.sums);
+	if (!slots || !sums) {
+		free(slots);
+		free(sums);
 		return sonde_fail_nomem(err);
 	}
 	for (; first < end && status == SONDE_OK; first++) {
@@ -210,15 +210,15 @@ static enum sonde_status close_planes(struct hpcdb_check *check, uint32_t first,
 
 		if (info.is_summary)
 			continue;
-		memset(closing.slots, 0, contexts * sizeof(*closing.slots));
-		memset(closing.sums, 0, metrics * sizeof(*closing.sums));
+		memset(slots, 0, contexts * sizeof(*slots));
+		memset(sums, 0, metrics * sizeof(*sums));
 		closing.plane = &info.plane;
 		closing.profile = first;
 		close_plane(&closing);
 		status = sonde_meter_add(&check->meter, 0, err);
 	}
-	free(closing.slots);
-	free(closing.sums);
+	free(slots);
+	free(sums);
 	return status;
 }
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds sonde and shows what it does: build a small program, record every call of it, look at the
 # recording; then break a copy as a crash would, find the damage, mend it, cut a piece out; then put it
-# into a trace store and search there. Every command shown is run for real, in the folder demo/, which
-# can be looked at afterwards.
+# into a trace store and search there; then make a profile of it, and one of sampled measurements. Every
+# command shown is run for real, in the folder demo/, which can be looked at afterwards.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -86,5 +86,19 @@ show 'sonde store search traces'
 show 'sonde store stats traces -n 5'
 show 'sonde store get traces 000000:0 | head -n 16'
 say 'Services send theirs by OpenTelemetry: sonde store serve traces (doc/store.md).'
+
+say 'Where did the time go? A profile adds up all calls of the same path, as an HPCToolkit database:'
+show 'sonde convert session -t hpcdb -o calc.d'
+show 'sonde info calc.d'
+show "sonde dump calc.d --metric 'REALTIME (sec)' --limit 12"
+show 'sonde check calc.d'
+
+say 'Samplers leave a profile of each thread, of addresses. (These are made up: two processes of two
+threads.) prof merges them and finds functions, loops, lines and inlined calls again:'
+python3 ../tests/cli/prof_measurements.py heat-measurements
+show 'sonde dump heat-measurements --limit 5'
+show 'sonde prof heat-measurements -o heat.d --stats all'
+show 'sonde dump heat.d --limit 14'
+say 'A cluster does it together: mpirun -n 4 sonde-mpi prof ... (doc/prof.md).'
 
 printf "\nAll of it is in demo/. Go on with: %s/sonde --help\n" "$build"

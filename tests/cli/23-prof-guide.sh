@@ -28,4 +28,9 @@ PATH=$PWD:$PATH sh script >actual 2>&1 </dev/null
 tr -d '\r' <actual >"$out"
 out_is "they print what it shows" <expected
 
+# shellcheck disable=SC2016 # as it stands
+sed -n '/^\$ sonde prof /,/^```$/p' "$root/README.md" | sed '/^```/d' >tour
+is "$(grep -vxFf expected tour)" "" "what README.md shows of it is in the guide"
+is "$(grep -c '^\$ ' tour)" 2 "and is found there"
+
 finish

@@ -33,7 +33,11 @@ const struct cli_command cmd_convert = {
 		"Writes a new recording with everything that the options select; without options "
 		"that select, everything. Depths are counted anew over the calls that stay. Where a "
 		"time range cuts through calls they are opened at its start and closed at its end, "
-		"by events that are marked as synthetic.",
+		"by events that are marked as synthetic.\n"
+		"\n"
+		"Where the target holds profiles (hpcdb, hpcrun), calls become calling contexts with "
+		"their number and time, and samples. The samples of a profile become calls where the "
+		"target holds events.",
 	.section = CLI_SECTION_WRITE,
 	.operands = { .name = "RECORDING", .kind = CLI_OPERAND_PATH, .at_least = 1, .at_most = 1 },
 	.options =
@@ -52,6 +56,8 @@ const struct cli_command cmd_convert = {
 			{ "sonde convert trace -o copy", "a fresh copy, with checksums" },
 			{ "sonde convert trace -o small --track 0 --max-depth 3",
 			  "only the outer three levels of one thread" },
+			{ "sonde convert trace -o app.d -t hpcdb",
+			  "a profile: how often and how long each path of calls was" },
 			{ "sonde convert trace -o requests --function 'handle_*' --loss-report loss.json",
 			  "only some functions; what was lost as JSON" },
 			{ 0 },

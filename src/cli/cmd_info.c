@@ -87,6 +87,8 @@ const struct cli_command cmd_info = {
 			{ "sonde info trace", "what is this?" },
 			{ "sonde info -v trace", "with every track and module" },
 			{ "sonde info --json trace", "everything, for a program" },
+			{ "sonde info database",
+			  "of a profile: what was measured, on which threads" },
 			{ 0 },
 		},
 	.options_size = sizeof(struct info_options),

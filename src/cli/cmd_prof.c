@@ -26,8 +26,8 @@ static const struct cli_option output_options[] = {
 	  .short_name = 'o',
 	  .argument = "DIR",
 	  .kind = CLI_PATH,
-	  .help = "where to write the database; without it, the first input without "
-		  "'-measurements' or '.m', and '.d'",
+	  .help = "where to write the database; without it, the name of the first input with "
+		  "'.d' in place of '-measurements', '.m' or '.hpcrun'",
 	  .offset = offsetof(struct cli_target, output) },
 	{ .name = "force",
 	  .kind = CLI_FLAG,
@@ -41,7 +41,7 @@ static const struct cli_option content_options[] = {
 	  .argument = "LIST",
 	  .kind = CLI_CHOICE_SET,
 	  .choices = statistic_choices,
-	  .help = "statistics over the threads",
+	  .help = "statistics over the threads, several with commas; sum where nothing is said",
 	  .offset = offsetof(struct cli_prof_options, statistics) },
 	{ .name = "title",
 	  .argument = "TEXT",
@@ -50,15 +50,15 @@ static const struct cli_option content_options[] = {
 	  .offset = offsetof(struct cli_prof_options, title) },
 	{ .name = "no-thread-values",
 	  .kind = CLI_FLAG,
-	  .help = "only the statistics, no values of single threads",
+	  .help = "leave out the values of single threads: only statistics stay",
 	  .offset = offsetof(struct cli_prof_options, no_thread_values) },
 	{ .name = "no-traces",
 	  .kind = CLI_FLAG,
-	  .help = "no samples over time",
+	  .help = "leave out the samples over time",
 	  .offset = offsetof(struct cli_prof_options, no_traces) },
 	{ .name = "sources",
 	  .kind = CLI_FLAG,
-	  .help = "copy the source files that can be found",
+	  .help = "copy the source files that can be found into the database",
 	  .offset = offsetof(struct cli_prof_options, sources) },
 	{ 0 },
 };
@@ -76,19 +76,20 @@ static const struct cli_option name_options[] = {
 	  .offset = offsetof(struct cli_prof_options, ignore_structs) },
 	{ .name = "ignore-binaries",
 	  .kind = CLI_FLAG,
-	  .help = "do not look into programs and libraries, but for those that were "
-		  "measured with the profiles (vdso)",
+	  .help = "take no names from programs and libraries, but for those that lie with "
+		  "the profiles (vdso)",
 	  .offset = offsetof(struct cli_prof_options, ignore_binaries) },
 	{ .name = "dwarf-limit",
 	  .argument = "SIZE",
 	  .kind = CLI_SIZE,
-	  .help = "of larger binaries take only the symbols, not DWARF",
+	  .help = "of binaries larger than SIZE take only the symbols, not DWARF",
 	  .offset = offsetof(struct cli_prof_options, dwarf_limit) },
 	{ .name = "replace-path",
 	  .short_name = 'R',
 	  .argument = "OLD=NEW",
 	  .kind = CLI_REPEAT,
-	  .help = "paths that begin with OLD begin with NEW by now; may be repeated",
+	  .help = "where the path of a binary or a source file begins with OLD, take NEW "
+		  "instead; may be repeated",
 	  .offset = offsetof(struct cli_prof_options, replacements) },
 	{ 0 },
 };
@@ -97,7 +98,8 @@ static const struct cli_option run_options[] = {
 	{ .name = "only",
 	  .argument = "PATTERN",
 	  .kind = CLI_REPEAT,
-	  .help = "merge only files whose names fit this shell pattern; may be repeated",
+	  .help = "merge only profiles whose file names fit this shell pattern; may be "
+		  "repeated",
 	  .offset = offsetof(struct cli_prof_options, only) },
 	{ .name = "threads",
 	  .short_name = 'j',
@@ -107,12 +109,12 @@ static const struct cli_option run_options[] = {
 	  .offset = offsetof(struct cli_prof_options, threads) },
 	{ .name = "dry-run",
 	  .kind = CLI_FLAG,
-	  .help = "read and work out all, write nothing",
+	  .help = "read and work out everything, but write nothing",
 	  .offset = offsetof(struct cli_prof_options, dry_run) },
 	{ .name = "report",
 	  .argument = "FILE",
 	  .kind = CLI_PATH,
-	  .help = "write what was done to FILE, as JSON",
+	  .help = "write what was merged and what was refused to FILE, as JSON",
 	  .offset = offsetof(struct cli_prof_options, report) },
 	{ 0 },
 };
@@ -335,11 +337,13 @@ const struct cli_command cmd_prof = {
 	.summary = "merge measurements into an HPCToolkit database",
 	.usage = "sonde prof [OPTIONS] MEASUREMENTS... [-o DIR]",
 	.description =
-		"Merges the profiles of any number of threads into one database: contexts of all "
-		"threads as one tree, with functions, loops, lines and inlined calls; values, also "
-		"added up along calls; statistics over threads; samples over time. MEASUREMENTS are "
-		"folders of .hpcrun files, single .hpcrun files, and recordings with calls. A damaged "
-		"profile is refused, and told; the rest is merged.",
+		"Merges the profiles of any number of threads into one database that HPCToolkit's "
+		"viewers open: one tree of calling contexts for all threads, with functions, loops, "
+		"lines and inlined calls; what each thread spent in each of them, also added up along "
+		"calls; statistics over the threads; samples over time.\n"
+		"\n"
+		"MEASUREMENTS are folders of .hpcrun files, as HPCToolkit's hpcrun leaves them, single "
+		".hpcrun files, and recordings with calls, as 'sonde record' makes them.",
 	.section = CLI_SECTION_WRITE,
 	.operands = { .name = "MEASUREMENTS",
 		      .kind = CLI_OPERAND_PATH,
@@ -362,6 +366,11 @@ const struct cli_command cmd_prof = {
 			  .text = "For each program or library: an .hpcstruct file (structs/ beside the "
 				  "measurements, or --struct), else DWARF in the binary or its debug file, "
 				  "else its symbols, else addresses. Only .hpcstruct files know of loops." },
+			{ .title = "Damaged inputs",
+			  .text = "What cannot be read is refused, with the reason, and the rest is "
+				  "merged; the exit code is then 1. 'sonde recover' makes a folder of "
+				  "measurements whole again, with what is left. Where nothing can be "
+				  "merged no database is written, and the exit code is 3." },
 			{ .title = "The same bytes",
 			  .text = "The database depends on the measurements alone, not on -j, the order "
 				  "of the inputs, or the number of processes of sonde-mpi." },
@@ -370,13 +379,13 @@ const struct cli_command cmd_prof = {
 	.examples =
 		(const struct cli_example[]){
 			{ "sonde prof hpctoolkit-app-measurements -o app.d", "merge one run" },
-			{ "sonde prof run.m -R /build=/home/me/src --sources",
+			{ "sonde prof trace -o app.d", "a recording as a profile of its calls" },
+			{ "sonde prof run.m -R /build=/srv/app --sources",
 			  "binaries and sources moved; copy the sources" },
 			{ "sonde prof run.m --only '*-000-*' --stats all -o main.d",
 			  "the first thread of each process, all statistics" },
 			{ 0 },
 		},
-	.exit_status = NULL,
 	.options_size = sizeof(struct cli_prof_options),
 	.run = run,
 };

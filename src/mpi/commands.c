@@ -32,9 +32,31 @@ static const struct cli_example prof_examples[] = {
 
 static struct cli_command help, prof;
 
+#define TOPIC_LIMIT 8
+
+/* Those of `sonde prof`, behind what is to be known of many processes. */
+static struct cli_topic topics[TOPIC_LIMIT + 1] = {
+	{ .title = "Many processes",
+	  .text = "All processes must see the measurements and the output under the same paths. "
+		  "Each works with as many threads as it has processors, or -j. Only the first "
+		  "prints, and only that one looks for .hpcstruct files and binaries. Where one "
+		  "fails or is killed all end, and no database appears. Without mpirun it is one "
+		  "process." },
+};
+
+static void take_topics(const struct cli_topic *more)
+{
+	size_t count;
+
+	for (count = 1; count < TOPIC_LIMIT && more->title; count++, more++)
+		topics[count] = *more;
+}
+
 void mpi_commands_prepare(void)
 {
 	prof = cmd_prof;
+	take_topics(cmd_prof.topics);
+	prof.topics = topics;
 	prof.summary = "merge measurements into an HPCToolkit database, on many nodes";
 	prof.usage = "mpirun -n N sonde-mpi prof [OPTIONS] MEASUREMENTS... [-o DIR]";
 	prof.examples = prof_examples;

@@ -72,6 +72,10 @@ END
 	completes '--list ' sonde check --l
 	completes ' ' sonde store check --l
 	completes 'atf ' sonde dump -f a
+	completes '--stats --struct ' sonde prof --st
+	completes 'deviation ' sonde prof --stats d
+	completes 'sum,mean ' sonde prof --stats sum,me
+	completes 'trace trace two ' sonde prof tra
 	completes '--no-follow --notrace ' sonde record --no
 	completes 'drop ' sonde record --on-full d
 	completes 'all none ' sonde record --detail =

@@ -21,17 +21,17 @@ METRICS = [Metric("CPUTIME (sec)", description="Time of the processor", is_real=
 STRUCTURE = """<?xml version="1.0"?>
 <HPCToolkitStructure i="0" version="4.9" n="">
 <LM i="2" n="/opt/heat/bin/heat" has-calls="0" v="{}">
-<F i="3" n="/home/ana/heat/heat.c">
+<F i="3" n="/build/heat/heat.c">
 <P i="4" n="main" l="40" v="{[0x1100-0x1101)}">
 <S i="5" l="42" v="{[0x1100-0x1120)}"/>
-<L i="6" l="44" f="/home/ana/heat/heat.c" v="{[0x1120-0x1121)}"><S i="7" l="45" v="{[0x1120-0x1160)}"/></L>
+<L i="6" l="44" f="/build/heat/heat.c" v="{[0x1120-0x1121)}"><S i="7" l="45" v="{[0x1120-0x1160)}"/></L>
 </P>
 <P i="8" n="step" l="15" v="{[0x1200-0x1201)}">
-<L i="9" l="18" f="/home/ana/heat/heat.c" v="{[0x1210-0x1211)}">
-<L i="10" l="19" f="/home/ana/heat/heat.c" v="{[0x1220-0x1221)}">
+<L i="9" l="18" f="/build/heat/heat.c" v="{[0x1210-0x1211)}">
+<L i="10" l="19" f="/build/heat/heat.c" v="{[0x1220-0x1221)}">
 <S i="11" l="20" v="{[0x1220-0x1240)}"/>
-<A i="12" l="21" f="/home/ana/heat/heat.c" n="" v="{}">
-<A i="13" l="3" f="/home/ana/heat/heat.h" n="flux" v="{}"><S i="14" l="5" v="{[0x1240-0x1260)}"/></A>
+<A i="12" l="21" f="/build/heat/heat.c" n="" v="{}">
+<A i="13" l="3" f="/build/heat/heat.h" n="flux" v="{}"><S i="14" l="5" v="{[0x1240-0x1260)}"/></A>
 </A></L></L></P>
 <P i="15" n="worker" l="30" v="{[0x1300-0x1301)}"><S i="16" l="33" v="{[0x1300-0x1320)}"/></P>
 </F></LM></HPCToolkitStructure>

@@ -3,6 +3,7 @@
 #include "analyse/prof_source.h"
 
 #include "analyse/prof_read.h"
+#include "model/wall_clock.h"
 
 /* Trace records that are taken at once. */
 #define RECORDS 512
@@ -28,6 +29,7 @@ struct prof_reader {
 	SONDE_VEC(struct sonde_sample) pending;
 	size_t handed; /* of the pending ones */
 	bool ended;
+	uint64_t shift_ns; /* to the wall clock */
 };
 
 static const struct prof_item *item_of(const struct prof_reader *reader)
@@ -298,7 +300,7 @@ static enum sonde_status add_sample(void *user, uint64_t time_ns, uint32_t node,
 	if (!sample)
 		return sonde_fail_nomem(err);
 	*sample = (struct sonde_sample){
-		.time_ns = time_ns,
+		.time_ns = time_ns + reader->shift_ns,
 		.track = reader->number,
 		.context = reader->source->contexts->innermost[reader->raw.items[node]],
 	};
@@ -313,6 +315,8 @@ static enum sonde_status pull_samples(struct prof_reader *reader, struct sonde_e
 
 	if (!reader->cursor) {
 		sonde_call_tree_clear(reader->calls);
+		sonde_wall_clock_shift(sonde_recording_definitions(recording_of(reader)),
+				       item_of(reader)->track, &reader->shift_ns);
 		status = sonde_cursor_open(recording_of(reader), item_of(reader)->track,
 					   &reader->cursor, err);
 	}

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "formats/hpcdb/hpcdb_sink.h"
 #include "formats/hpcdb/hpcdb_write.h"
+#include "model/wall_clock.h"
 
 #define BATCH 1024
 
@@ -41,6 +42,7 @@ struct track {
 	uint64_t sample_count;
 	struct sonde_identity identities[SONDE_IDENTITY_LIMIT];
 	size_t identity_count;
+	uint64_t shift_ns; /* to the wall clock, modulo 2^64 */
 };
 
 struct sink {
@@ -95,6 +97,7 @@ static enum sonde_status begin(struct sonde_sink *base, const struct sonde_defin
 {
 	struct sink *sink = sink_of(base);
 	enum sonde_status status;
+	uint64_t unknown = 0;
 
 	sink->definitions = definitions;
 	sink->track_count = sonde_definitions_track_count(definitions);
@@ -108,8 +111,14 @@ static enum sonde_status begin(struct sonde_sink *base, const struct sonde_defin
 						 &track->identity_count, err);
 		if (status < 0)
 			return status;
+		unknown += !sonde_wall_clock_shift(definitions, i, &track->shift_ns);
 	}
-	status = count_attributes(sink, err);
+	status = sonde_loss_add(sink->loss, "clocks of tracks",
+				"the samples of a database are in the time of the wall clock, and "
+				"nothing tells how that was; times stay as they are",
+				unknown, err);
+	if (!status)
+		status = count_attributes(sink, err);
 	return status < 0 ? status : sonde_output_open_unnamed(&sink->spool, err);
 }
 
@@ -293,6 +302,7 @@ static enum sonde_status samples(struct sonde_sink *base, uint32_t track,
 
 		for (size_t i = 0; i < part; i++) {
 			batch[i] = items[done + i];
+			batch[i].time_ns += sink->tracks[track].shift_ns;
 			status = check_fed(sink, track, batch[i].context, err);
 			if (status < 0)
 				return status;

@@ -13,6 +13,7 @@
 
 #include "base/sort.h"
 #include "formats/hpcrun/hpcrun_write.h"
+#include "model/wall_clock.h"
 
 #define BATCH 1024
 
@@ -127,19 +128,10 @@ static enum sonde_status name_tracks(struct hpcrun_sink *sink, struct sonde_erro
 
 static enum sonde_status set_clocks(struct hpcrun_sink *sink, struct sonde_error *err)
 {
-	uint64_t unknown = 0, shift_ns = 0;
-	uint32_t process = SONDE_NONE; /* of the track before, as a rule the same */
-	bool known = true;
+	uint64_t unknown = 0;
 
-	for (uint32_t i = 0; i < sink->track_count; i++) {
-		const struct sonde_track *track = sonde_definitions_track(sink->definitions, i);
-
-		if (i == 0 || track->process != process)
-			known = hpcrun_sink_shift(sink->definitions, track->process, &shift_ns);
-		process = track->process;
-		unknown += !known;
-		sink->tracks[i].shift_ns = shift_ns;
-	}
+	for (uint32_t i = 0; i < sink->track_count; i++)
+		unknown += !sonde_wall_clock_shift(sink->definitions, i, &sink->tracks[i].shift_ns);
 	return sonde_loss_add(sink->loss, "clocks of tracks",
 			      "hpcrun traces are in the time of the wall clock, and nothing tells "
 			      "how that was; times stay as they are",

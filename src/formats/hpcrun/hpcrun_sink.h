@@ -53,10 +53,6 @@ enum sonde_status hpcrun_sink_metrics_make(struct hpcrun_sink_metrics *metrics,
 					   struct sonde_loss *loss, struct sonde_error *err);
 void hpcrun_sink_metrics_release(struct hpcrun_sink_metrics *metrics);
 
-/* Traces are in the time of the wall clock: what to add to that of a process; false: nobody knows. */
-bool hpcrun_sink_shift(const struct sonde_definitions *definitions, uint32_t process,
-		       uint64_t *shift_ns);
-
 /* Counts tracks that are more than 02.00l can say. */
 enum sonde_status hpcrun_sink_count_identities(const struct sonde_definitions *definitions,
 					       struct sonde_loss *loss, struct sonde_error *err);

@@ -16,6 +16,7 @@
 #include "base/uuid.h"
 #include "formats/zts/zts_json.h"
 #include "formats/zts/zts_read.h"
+#include "model/wall_clock.h"
 
 static struct zts_builder *zts_builder_of(struct sonde_sink *sink)
 {
@@ -56,24 +57,6 @@ enum sonde_status zts_builder_begin(struct sonde_sink *sink,
 	return SONDE_OK;
 }
 
-/* From the clock of a track's process to the wall clock, where it is known. */
-static void find_offset(struct zts_builder *builder, const struct sonde_process *process)
-{
-	uint32_t count = sonde_definitions_anchor_count(builder->definitions);
-
-	builder->has_offset = false;
-	for (uint32_t i = 0; process && i < count; i++) {
-		const struct sonde_anchor *anchor =
-			sonde_definitions_anchor(builder->definitions, i);
-
-		if (anchor->clock != process->clock)
-			continue;
-		builder->has_offset = true;
-		builder->offset = anchor->realtime_ns - anchor->clock_ns;
-		return;
-	}
-}
-
 static const struct sonde_process *process_of(const struct zts_builder *builder)
 {
 	const struct sonde_track *track =
@@ -96,7 +79,7 @@ static void begin_track(struct zts_builder *builder, uint32_t track)
 
 	builder->track = track;
 	builder->index = 0;
-	find_offset(builder, process_of(builder));
+	sonde_wall_clock_shift(builder->definitions, track, &builder->shift_ns);
 	if (definition && *string_of(builder, definition->name) &&
 	    !is_lane(string_of(builder, definition->name)))
 		builder->lost[ZTS_LOSS_TRACKS]++;
@@ -153,7 +136,7 @@ static void make_uuid(const struct zts_builder *builder, const struct sonde_even
 /* The wall-clock time of an event, not before the one before it. */
 static uint64_t time_of(struct zts_builder *builder, const struct sonde_event *event)
 {
-	uint64_t time = event->time_ns + (builder->has_offset ? builder->offset : 0);
+	uint64_t time = event->time_ns + builder->shift_ns;
 
 	if (builder->records_open && time < builder->time_ns) {
 		builder->lost[ZTS_LOSS_BACKWARDS]++;
@@ -366,7 +349,7 @@ static enum sonde_status take_enter(struct zts_builder *builder, const struct so
 	if (status < 0)
 		return status;
 	if (!builder->records_open && begins) {
-		builder->time_ns = event->time_ns + (builder->has_offset ? builder->offset : 0);
+		builder->time_ns = event->time_ns + builder->shift_ns;
 		status = begin_trace(builder, event, &call, err);
 	}
 	if (status == SONDE_OK && builder->writer)

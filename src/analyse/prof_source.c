@@ -269,8 +269,9 @@ static enum sonde_status call_values(struct prof_reader *reader, struct hpcdb_po
 
 	if (!sonde_vec_reserve(&points->items, 2 * (size_t)count))
 		return sonde_fail_nomem(err);
-	for (i = 0; i < count; i++) {
-		double values[2] = { (double)nodes[i].calls, (double)nodes[i].self_ns / 1e9 };
+	/* node 0 is the track outside of calls: nobody knows what it did there */
+	for (i = 1; i < count; i++) {
+		double values[2] = { (double)nodes[i].self_ns / 1e9, (double)nodes[i].calls };
 
 		for (k = 0; k < 2; k++) {
 			if (values[k] == 0 || numbers[k] == SONDE_NONE ||
@@ -302,7 +303,7 @@ static enum sonde_status add_sample(void *user, uint64_t time_ns, uint32_t node,
 	*sample = (struct sonde_sample){
 		.time_ns = time_ns + reader->shift_ns,
 		.track = reader->number,
-		.context = reader->source->contexts->innermost[reader->raw.items[node]],
+		.context = node ? reader->source->contexts->innermost[reader->raw.items[node]] : 0,
 	};
 	return SONDE_OK;
 }

@@ -44,8 +44,10 @@ enum sonde_status sonde_call_tree_end(struct sonde_call_tree *tree,
 const struct sonde_call_node *sonde_call_tree_nodes(const struct sonde_call_tree *tree,
 						    uint32_t *count);
 
-/* The metrics that are made of it: calls, and self_ns as seconds. */
-#define SONDE_METRIC_CALLS "CALLS"
+/* The metrics that are made of it, in this order: self_ns as seconds, and calls. */
 #define SONDE_METRIC_TIME "REALTIME (sec)"
+#define SONDE_METRIC_TIME_TEXT "time between call and return"
+#define SONDE_METRIC_CALLS "CALLS"
+#define SONDE_METRIC_CALLS_TEXT "how often it was called"
 
 #endif

@@ -51,13 +51,11 @@ enum sonde_status sonde_derived_profile_init(struct sonde_derived_profile *profi
 	if (!status)
 		status = add_text(target, "application thread", &profile->thread_name, err);
 	if (!status)
-		status = add_metric(target, SONDE_METRIC_CALLS, "",
-				    "how often the function was called on this path",
-				    &profile->calls, err);
-	if (!status)
-		status = add_metric(target, SONDE_METRIC_TIME, "",
-				    "time in the function itself, without what it called",
+		status = add_metric(target, SONDE_METRIC_TIME, "", SONDE_METRIC_TIME_TEXT,
 				    &profile->time, err);
+	if (!status)
+		status = add_metric(target, SONDE_METRIC_CALLS, "", SONDE_METRIC_CALLS_TEXT,
+				    &profile->calls, err);
 	if (status)
 		return status;
 	profile->has_lock = !pthread_mutex_init(&profile->lock, NULL);

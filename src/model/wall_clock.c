@@ -13,7 +13,7 @@ bool sonde_wall_clock_shift(const struct sonde_definitions *definitions, uint32_
 
 	*shift_ns = 0;
 	if (!process)
-		return false;
+		return true;
 	for (uint32_t i = 0; i < anchors; i++) {
 		const struct sonde_anchor *anchor = sonde_definitions_anchor(definitions, i);
 
@@ -23,5 +23,5 @@ bool sonde_wall_clock_shift(const struct sonde_definitions *definitions, uint32_
 		return true;
 	}
 	clock = sonde_definitions_clock(definitions, process->clock);
-	return clock && clock->kind == SONDE_CLOCK_REALTIME;
+	return !clock || clock->kind == SONDE_CLOCK_REALTIME;
 }

@@ -7,7 +7,7 @@
 
 /*
  * What to add, modulo 2^64, to the times of a track so that they count from 1970. False, and 0, where
- * nothing tells: the clock is another one, and no anchor ties it to the wall clock.
+ * nothing tells: there is another clock, and no anchor ties it to the wall clock.
  */
 bool sonde_wall_clock_shift(const struct sonde_definitions *definitions, uint32_t track,
 			    uint64_t *shift_ns);

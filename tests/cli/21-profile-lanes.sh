@@ -11,6 +11,7 @@ exits 0 "calls become a profile"
 out_is "what was made of them is told" <<'END'
 wrote database (hpcdb): 1,859 calling contexts, 3,736 values, 4,000 samples from 4,000 events
 lost:
+  4 clocks of tracks: the samples of a database are in the time of the wall clock, and nothing tells how that was; times stay as they are
   1,400 details: the target does not hold details
   79 exceptions: the target does not tell how a call was left
 END
@@ -24,9 +25,9 @@ out_has '^nothing was lost$' "nothing is lost by that"
 run info database
 out_has '^  holds +4 tracks, 12 functions' "info: no events where there are none"
 out_has '^  profile +1,859 calling contexts, [0-9,]+ values, 4,000 samples$' "info: the lanes"
-out_has '^  metrics +CALLS: point, function, lex_aware, execution; over all tracks: sum$' \
+out_has '^  metrics +REALTIME \(sec\): point, function, lex_aware, execution; over all tracks: sum$' \
 	"info: what was measured"
-out_has '^ +REALTIME \(sec\): point' "info: the other metric"
+out_has '^ +CALLS: point' "info: the other metric"
 out_has '^ +0 +.*THREAD 0 +1,000 ' "info: who a track is, and its samples"
 run info --json database
 out_has '"contexts": 1859,' "info --json: contexts"
@@ -36,25 +37,26 @@ out_has '"identity": ".*THREAD 3"' "info --json: identities"
 run info trace
 out_has '^  holds +4,000 events, 1,400 details' "a trace is shown as ever"
 
-run dump database --limit 4
+run dump database --metric CALLS --limit 4
 exits 0 "dump shows the tree"
 out_has '^CALLS: TOTAL is in a context and all below it, SELF in it alone$' "what the numbers are"
 out_has '^ +2000 +0  all$' "all calls, of which none is the root's own"
 out_has '^ +1500 +1    application thread$' "below that an entry"
 is "$(wc -l <"$out" | tr -d ' ')" 6 "as many lines as asked for, with two of titles"
-run dump database --track 0
+run dump database --metric CALLS --track 0
 out_has '^ +500 +0  all$' "the values of one track"
-run dump database --metric 'REALTIME (sec)' --limit 1
-out_has '^ 0\.0008[0-9]+ +0  all$' "another metric"
+run dump database --limit 1
+out_has '^REALTIME \(sec\): TOTAL is in' "time, where nothing else was asked for"
+out_has '^ 0\.0008[0-9]+ +0  all$' "all of it"
 run dump database --metric nothing
 exits 3 "a metric that is not there"
 err_has "no metric 'nothing'" "which is said"
-run dump database --contexts --csv --limit 3 --offset 1
+run dump database --contexts --metric CALLS --csv --limit 3 --offset 1
 is "$(head -n 2 "$out" | tr -d '\r')" \
 	"context,parent,kind,relation,name,file,line,module,address,unlisted,total,self
 1,0,entry,called,application thread,,,,,0,1500,0" "contexts as CSV, the first passed over"
 is "$(wc -l <"$out" | tr -d ' ')" 4 "a header and as many as asked for"
-run dump database --contexts --json --limit 1
+run dump database --contexts --metric CALLS --json --limit 1
 out_is "contexts as JSON" <<'END'
 {"context":0,"parent":null,"kind":"root","relation":"enclosed","name":"all","total":2000,"self":0}
 END
@@ -62,7 +64,7 @@ run dump database --values --metric CALLS --limit 1
 out_is "values as text" <<'END'
 track 0  context 0 all: CALLS execution = 500
 END
-run dump database --values --json --limit 1
+run dump database --values --metric CALLS --json --limit 1
 out_is "values as JSON" <<'END'
 {"track":0,"context":0,"name":"all","metric":"CALLS","scope":"execution","value":500}
 END

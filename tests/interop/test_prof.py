@@ -595,8 +595,11 @@ class Events(ProfCase):
 
     def test_prof(self):
         """The same by `sonde prof`."""
-        session = os.path.join(GOLDEN, "normal")
-        self.check_database(self.prof(session), session)
+        session, path = os.path.join(GOLDEN, "normal"), self.path("converted")
+        merged = self.prof(session)
+        self.check_database(merged, session)
+        self.sonde("convert", session, "-t", "hpcdb", "-o", path)
+        self.assertEqual(Comparison(verify(merged), verify(path)).run()[:10], [])
 
 
 if __name__ == "__main__":

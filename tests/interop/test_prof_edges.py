@@ -192,6 +192,9 @@ class Edges(SondeCase):
                   encoding="utf-8") as file:
             self.assertIn("metric: \"M\ufffd\"\n", file.read())
         self.sonde("check", self.path("database"))
+        told = self.sonde("convert", self.measurements, "-o", self.path("converted"), "-t", "hpcdb")
+        self.assertIn("2 names that are not UTF-8", told)
+        verify(self.path("converted"))
 
     def test_many_metrics(self):
         """Two hundred metrics, few of them with values."""

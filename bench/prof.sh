@@ -13,8 +13,7 @@ data=$build/bench/data
 sonde=$build/sonde
 runs=3
 
-ninja -C "$build" sonde bench/sonde-generate-hpcrun bench/sonde-bench-hottest \
-	bench/sonde-cpu >&2
+ninja -C "$build" sonde bench/sonde-generate-hpcrun bench/sonde-cpu >&2
 mkdir -p "$data"
 scratch=$(mktemp -d "$data/prof.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
@@ -79,8 +78,8 @@ show() {
 	row '  times faster with -j2' "$(divide "$alone" "$wall" 2)" '' '' '' "$7"
 	row '  size of the database' "$(du -sm "$scratch/out.d" | cut -f1)" MB '' '' ''
 	mv "$scratch/out.d" "$scratch/database.d"
-	repeat "$build/bench/sonde-bench-hottest" "$scratch/database.d"
-	row '  open it, print the hottest path' "$(divide "$wall" 0.001)" ms '' '' 'at most 50'
+	repeat "$sonde" info "$scratch/database.d"
+	row '  sonde info, with the hottest path' "$(divide "$wall" 0.001)" ms '' '' 'at most 50'
 	rm -rf "$scratch/database.d"
 }
 

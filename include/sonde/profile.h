@@ -101,6 +101,13 @@ enum sonde_status sonde_recording_value(struct sonde_recording *recording, uint3
 					uint32_t context, uint32_t metric, double *value,
 					struct sonde_error *err);
 
+/*
+ * How many values the tracks have, in all scopes that are stored. Formats that cannot tell read all of
+ * them.
+ */
+enum sonde_status sonde_recording_value_count(struct sonde_recording *recording, uint64_t *count,
+					      struct sonde_error *err);
+
 /* The samples of one track in the order of time. */
 enum sonde_status sonde_sample_cursor_open(struct sonde_recording *recording, uint32_t track,
 					   struct sonde_sample_cursor **cursor,

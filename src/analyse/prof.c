@@ -203,6 +203,7 @@ static enum sonde_status write_database(struct run *run, struct sonde_error *err
 	run->report->values = written.values;
 	run->report->samples = written.samples;
 	run->report->samples_out_of_order = written.samples_out_of_order;
+	run->report->names_mended = written.names_mended;
 	run->report->sources_copied = written.sources_copied;
 	run->report->sources_missing = written.sources_missing;
 	run->report->bytes = written.bytes;

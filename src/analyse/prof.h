@@ -61,6 +61,7 @@ struct sonde_prof_report {
 	uint64_t samples_unknown;  /* they name a context that their profile does not have */
 	uint64_t contexts_unwound; /* not: GPU samples whose callers are unknown */
 	uint64_t entries_demoted;  /* contexts below the root that are no entry points */
+	uint64_t names_mended;	   /* were not UTF-8 */
 	uint64_t sources_copied, sources_missing;
 	SONDE_VEC(struct sonde_prof_module) modules; /* by path */
 	SONDE_VEC(char *) notes;		     /* what disagrees between profiles */

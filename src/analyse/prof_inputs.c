@@ -177,6 +177,25 @@ static enum sonde_status add_folder(struct search *search, const char *path, siz
 	return SONDE_OK;
 }
 
+/* What lies beside a single profile (structs, vdso, gpubins) is used like that of its whole folder. */
+static enum sonde_status add_single(struct search *search, const char *path)
+{
+	struct prof_inputs *inputs = search->inputs;
+	const char *slash = strrchr(path, '/'), **kept, *folder;
+	size_t length = slash ? (size_t)(slash - path) : 0;
+
+	if (!is_wanted(search->options, path))
+		return SONDE_OK;
+	folder = !slash	 ? keep(search, ".") :
+		 !length ? keep(search, "/") :
+			   sonde_arena_copy_text(&inputs->texts, path, length);
+	kept = sonde_vec_push(&inputs->folders);
+	if (!kept || !folder)
+		return sonde_fail_nomem(search->err);
+	*kept = folder;
+	return add_profile(search, path);
+}
+
 static bool is_database(const char *path)
 {
 	static const char *const names[] = { "meta.db", "profile.db" };
@@ -253,7 +272,7 @@ static enum sonde_status add_input(struct search *search, const char *path)
 	if (kind == SONDE_PATH_ABSENT)
 		return refuse(search, path, "there is no such file or folder");
 	if (kind == SONDE_PATH_FILE && is_profile(path))
-		return add_profile(search, path);
+		return add_single(search, path);
 	if (is_seen(search, path))
 		return refuse(search, path, "it was given before; it is merged once");
 	if (kind == SONDE_PATH_FOLDER) {
@@ -333,6 +352,10 @@ static void settle(struct prof_inputs *inputs)
 	if (inputs->folders.count)
 		qsort(inputs->folders.items, inputs->folders.count, sizeof(const char *),
 		      compare_texts);
+	for (i = 0, kept = 0; i < inputs->folders.count; i++)
+		if (!i || strcmp(inputs->folders.items[i], inputs->folders.items[i - 1]) != 0)
+			inputs->folders.items[kept++] = inputs->folders.items[i];
+	inputs->folders.count = kept;
 }
 
 static enum sonde_status look(struct prof_inputs *inputs, const char *const *paths, size_t count,

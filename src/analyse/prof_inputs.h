@@ -19,7 +19,7 @@ struct prof_item {
 struct prof_inputs {
 	struct sonde_arena texts;
 	SONDE_VEC(struct prof_item) items;
-	SONDE_VEC(const char *) folders; /* of measurements, sorted */
+	SONDE_VEC(const char *) folders; /* of measurements, sorted, each once */
 	SONDE_VEC(const char *) recording_paths;
 	struct sonde_recording **recordings; /* as many as paths */
 };

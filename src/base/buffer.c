@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/utf8.h"
 
 #define FIRST_CAPACITY 256
 #define U64_DIGITS 20
@@ -142,6 +143,23 @@ void sonde_buffer_put_format(struct sonde_buffer *buffer, const char *format, ..
 		va_end(arguments);
 	}
 	buffer->size += (size_t)length;
+}
+
+bool sonde_buffer_put_utf8(struct sonde_buffer *buffer, const char *text, size_t size)
+{
+	static const char replacement[] = "\xEF\xBF\xBD";
+
+	if (!size || sonde_utf8_valid(text, size)) {
+		sonde_buffer_put(buffer, text, size);
+		return true;
+	}
+	for (size_t i = 0; i < size;) {
+		size_t length = sonde_utf8_length(text + i, size - i);
+
+		sonde_buffer_put(buffer, length ? text + i : replacement, length ? length : 3);
+		i += length ? length : 1;
+	}
+	return false;
 }
 
 const char *sonde_buffer_text(struct sonde_buffer *buffer)

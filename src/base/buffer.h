@@ -57,6 +57,8 @@ static inline void sonde_buffer_put_char(struct sonde_buffer *buffer, char c)
 }
 
 void sonde_buffer_put_text(struct sonde_buffer *buffer, const char *text);
+/* As UTF-8, whatever it is: U+FFFD for each bad byte. Gives whether there were none. */
+bool sonde_buffer_put_utf8(struct sonde_buffer *buffer, const char *text, size_t size);
 void sonde_buffer_put_u64(struct sonde_buffer *buffer, uint64_t value);
 
 /* Decimal, filled from the left with `fill` to `width` characters. */

@@ -67,7 +67,9 @@ const struct cli_command cmd_info = {
 		"Shows the format of each recording, whether it is finished or damaged, its "
 		"processes, clock and time span, its tracks, and how much of everything there is. "
 		"Takes the same time for a large recording as for a small one. Of a profile it "
-		"tells what was measured, and where each track ran. With --verbose "
+		"tells what was measured, where each track ran, and the hottest path: from the root "
+		"the child that most was spent in and below, as long as that is a tenth of the "
+		"whole. With --verbose "
 		"every track, module, type of event and embedded resource is listed, and everything "
 		"else that the recording says about itself.",
 	.section = CLI_SECTION_LOOK,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/dump_profile.h"
+#include "cli/human.h"
 #include "cli/text.h"
 
 #define DEEPEST_INDENT 60
@@ -100,17 +101,6 @@ static enum sonde_status add_up(struct dump_profile *dump, const struct shown_me
 	return SONDE_OK;
 }
 
-static const char *kind_name(unsigned int kind)
-{
-	static const char *const names[] = {
-		[SONDE_CONTEXT_ROOT] = "root",	       [SONDE_CONTEXT_ENTRY] = "entry",
-		[SONDE_CONTEXT_FUNCTION] = "function", [SONDE_CONTEXT_LOOP] = "loop",
-		[SONDE_CONTEXT_LINE] = "line",	       [SONDE_CONTEXT_INSTRUCTION] = "instruction",
-	};
-
-	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "other";
-}
-
 static const char *relation_name(unsigned int relation)
 {
 	static const char *const names[] = {
@@ -159,7 +149,8 @@ static void put_context_json(struct dump_profile *dump, uint32_t number, const s
 	else
 		sonde_buffer_put_u64(out, context->parent);
 	sonde_buffer_put_format(out, ",\"kind\":\"%s\",\"relation\":\"%s\",\"name\":",
-				kind_name(context->kind), relation_name(context->relation));
+				cli_context_kind_name(context->kind),
+				relation_name(context->relation));
 	dump_profile_label(dump, number);
 	if (*place.file) {
 		sonde_buffer_put_text(out, ",\"file\":");
@@ -192,7 +183,7 @@ static void put_context_csv(struct dump_profile *dump, uint32_t number, const st
 	sonde_buffer_put_format(out, "%u,", number);
 	if (context->parent != SONDE_NONE)
 		sonde_buffer_put_u64(out, context->parent);
-	sonde_buffer_put_format(out, ",%s,%s,", kind_name(context->kind),
+	sonde_buffer_put_format(out, ",%s,%s,", cli_context_kind_name(context->kind),
 				relation_name(context->relation));
 	dump_profile_label(dump, number);
 	sonde_buffer_put_char(out, ',');

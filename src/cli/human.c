@@ -4,6 +4,8 @@
 
 #include <time.h>
 
+#include <sonde/profile.h>
+
 unsigned int cli_digits(uint64_t value)
 {
 	unsigned int digits = 1;
@@ -101,4 +103,15 @@ void cli_put_date(struct sonde_buffer *out, uint64_t realtime_ns)
 	sonde_buffer_put_format(out, "%04d-%02d-%02d %02d:%02d:%02d.%03u UTC", date.tm_year + 1900,
 				date.tm_mon + 1, date.tm_mday, date.tm_hour, date.tm_min,
 				date.tm_sec, (unsigned int)(realtime_ns % CLI_NS_PER_S / 1000000));
+}
+
+const char *cli_context_kind_name(unsigned int kind)
+{
+	static const char *const names[] = {
+		[SONDE_CONTEXT_ROOT] = "root",	       [SONDE_CONTEXT_ENTRY] = "entry",
+		[SONDE_CONTEXT_FUNCTION] = "function", [SONDE_CONTEXT_LOOP] = "loop",
+		[SONDE_CONTEXT_LINE] = "line",	       [SONDE_CONTEXT_INSTRUCTION] = "instruction",
+	};
+
+	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "other";
 }

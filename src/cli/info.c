@@ -31,29 +31,6 @@ static uint64_t bytes_on_disk(const char *path)
 	return walked_bytes;
 }
 
-/* So many values are counted at most: it must not take long. */
-#define VALUES_COUNTED 20000000
-
-static void count_values(struct info *info)
-{
-	uint32_t tracks = sonde_definitions_track_count(info->definitions);
-
-	for (uint32_t i = 0; i < tracks && !info->values_not_counted; i++) {
-		struct sonde_value_cursor *cursor = NULL;
-		const struct sonde_value *values;
-		size_t count;
-
-		if (sonde_value_cursor_open(info->recording, i, &cursor, NULL))
-			continue;
-		while (!info->values_not_counted &&
-		       !sonde_value_cursor_next(cursor, &values, &count, NULL)) {
-			info->value_count += count;
-			info->values_not_counted = info->value_count > VALUES_COUNTED;
-		}
-		sonde_value_cursor_free(cursor);
-	}
-}
-
 /* What cannot be read is not counted: the findings tell of it. */
 static void gather_profile(struct info *info)
 {
@@ -63,8 +40,9 @@ static void gather_profile(struct info *info)
 	info->has_events = (lanes & SONDE_LANE_EVENTS) || !(lanes & SONDE_LANE_CONTEXTS);
 	if (sonde_recording_contexts(info->recording, &contexts, &info->context_count, NULL))
 		info->context_count = 0;
-	if (lanes & SONDE_LANE_VALUES)
-		count_values(info);
+	if ((lanes & SONDE_LANE_VALUES) &&
+	    sonde_recording_value_count(info->recording, &info->value_count, NULL))
+		info->value_count = 0;
 }
 
 static void add_word(struct sonde_buffer *words, const char *word)
@@ -166,18 +144,23 @@ const char *info_state(const struct info *info)
 bool info_realtime(const struct info *info, uint64_t time_ns, uint64_t *realtime_ns)
 {
 	const struct sonde_process *process = sonde_definitions_process(info->definitions, 0);
+	const struct sonde_clock *clock;
 	const struct sonde_anchor *anchor;
 	uint32_t i;
 
 	if (!process)
 		return false;
+	clock = sonde_definitions_clock(info->definitions, process->clock);
 	for (i = 0; (anchor = sonde_definitions_anchor(info->definitions, i)); i++) {
 		if (anchor->clock != process->clock)
 			continue;
 		*realtime_ns = anchor->realtime_ns + (time_ns - anchor->clock_ns);
 		return true;
 	}
-	return false;
+	if (!clock || clock->kind != SONDE_CLOCK_REALTIME)
+		return false;
+	*realtime_ns = time_ns;
+	return true;
 }
 
 const char *info_track_kind_name(enum sonde_track_kind kind)

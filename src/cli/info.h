@@ -22,8 +22,7 @@ struct info {
 	uint64_t first_ns, last_ns;
 	uint64_t event_count, detail_count, dropped_count;
 	uint64_t sample_count;
-	uint64_t value_count;	 /* of the tracks */
-	bool values_not_counted; /* there are more than that */
+	uint64_t value_count; /* of the tracks */
 	uint32_t context_count;
 	bool has_events; /* or may have: it is no mere profile */
 	uint32_t unfinished_count;
@@ -52,8 +51,12 @@ const char *info_identity(const struct info *info, uint32_t track, char space[IN
 /* "damaged", "unfinished" or "finished". */
 const char *info_state(const struct info *info);
 
-/* The wall-clock time of a moment, by the anchors of the first process; false without any. */
+/* The wall-clock time of a moment, by clock and anchors of the first process; false without any. */
 bool info_realtime(const struct info *info, uint64_t time_ns, uint64_t *realtime_ns);
+
+/* The hottest path, where there is one: see info_path.c. */
+void info_put_path(struct cli *cli, const struct info *info);
+void info_put_path_json(const struct info *info, struct sonde_json_writer *json);
 
 /* A resource; one that cannot be read is empty and has no name. */
 struct sonde_blob info_resource(const struct info *info, uint32_t number);

@@ -217,8 +217,7 @@ static void put_summary(struct info_writer *writer)
 	sonde_json_member_u64(writer->json, "events", info->event_count);
 	sonde_json_member_u64(writer->json, "details", info->detail_count);
 	sonde_json_member_u64(writer->json, "contexts", info->context_count);
-	put_or_null(writer, "values", info->values_not_counted ? UINT64_MAX : info->value_count,
-		    UINT64_MAX);
+	sonde_json_member_u64(writer->json, "values", info->value_count);
 	sonde_json_member_u64(writer->json, "samples", info->sample_count);
 	sonde_json_member_u64(writer->json, "dropped", info->dropped_count);
 	if (info->has_time) {
@@ -251,6 +250,7 @@ void cli_put_info_json(struct cli *cli, struct sonde_recording *recording,
 	tally = cli_tally_of(writer.info.diagnostics);
 	sonde_json_object_begin(json);
 	put_summary(&writer);
+	info_put_path_json(&writer.info, json);
 	cli_put_tally_json(json, &tally);
 	cli_put_findings_json(json, writer.info.diagnostics);
 	for (i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)

@@ -194,7 +194,7 @@ static void put_profile(struct cli *cli, const struct info *info)
 		return;
 	put_label(cli, "profile");
 	cli_put_counted(out, info->context_count, "calling context");
-	sonde_buffer_put_text(out, info->values_not_counted ? ", more than " : ", ");
+	sonde_buffer_put_text(out, ", ");
 	cli_put_counted(out, info->value_count, "value");
 	sonde_buffer_put_text(out, ", ");
 	cli_put_counted(out, info->sample_count, "sample");
@@ -425,14 +425,16 @@ static void put_about(struct cli *cli, const struct info *info)
 	uint32_t i;
 
 	for (i = 0; left && (attribute = sonde_definitions_attribute(info->definitions, i)); i++) {
-		if (attribute->owner != SONDE_OWNER_RECORDING)
+		const char *value = sonde_definitions_string(info->definitions, attribute->value);
+
+		/* lists of objects are for programs */
+		if (attribute->owner != SONDE_OWNER_RECORDING || !strncmp(value, "[{", 2))
 			continue;
 		sonde_buffer_clear(&text);
 		cli_put_escaped(&text,
 				sonde_definitions_string(info->definitions, attribute->name));
 		sonde_buffer_put_char(&text, ' ');
-		cli_put_escaped(&text,
-				sonde_definitions_string(info->definitions, attribute->value));
+		cli_put_escaped(&text, value);
 		put_label(cli, "about");
 		if (text.failed)
 			cli->out.failed = true;
@@ -494,6 +496,7 @@ void cli_put_info(struct cli *cli, struct sonde_recording *recording)
 	put_totals(cli, &info);
 	if (!cli->common.verbose)
 		put_about(cli, &info);
+	info_put_path(cli, &info);
 	put_tracks(cli, &info);
 	if (cli->common.verbose) {
 		put_modules(cli, &info);

@@ -91,6 +91,10 @@ static void put_oddities(struct sonde_buffer *out, const struct sonde_prof_repor
 		sonde_buffer_put_text(out,
 				      " left out: they name contexts that their profile lacks\n");
 	}
+	if (report->names_mended) {
+		put_line(out, "names    ", report->names_mended);
+		sonde_buffer_put_text(out, " were not UTF-8: U+FFFD stands for each bad byte\n");
+	}
 	if (report->sources_copied || report->sources_missing) {
 		put_line(out, "sources  ", report->sources_copied);
 		sonde_buffer_put_text(out, " copied, ");
@@ -274,6 +278,7 @@ void cli_prof_put_json(struct sonde_buffer *out, struct cli *cli,
 	sonde_json_member_u64(&json, "samples", report->samples);
 	sonde_json_member_u64(&json, "samples_out_of_order", report->samples_out_of_order);
 	sonde_json_member_u64(&json, "samples_unknown", report->samples_unknown);
+	sonde_json_member_u64(&json, "names_not_utf8", report->names_mended);
 	sonde_json_member_u64(&json, "sources_copied", report->sources_copied);
 	sonde_json_member_u64(&json, "sources_missing", report->sources_missing);
 	sonde_json_member_u64(&json, "bytes", report->bytes);

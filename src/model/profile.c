@@ -152,6 +152,18 @@ enum sonde_status sonde_recording_value(struct sonde_recording *recording, uint3
 	return recording->ops->value(recording, track, context, metric, value, err);
 }
 
+enum sonde_status sonde_recording_value_count(struct sonde_recording *recording, uint64_t *count,
+					      struct sonde_error *err)
+{
+	*count = 0;
+	if (!recording->ops || !recording->ops->values_open)
+		return SONDE_OK;
+	if (!recording->ops->value_count)
+		return sonde_scan_value_count(recording, count, err);
+	*count = recording->ops->value_count(recording);
+	return SONDE_OK;
+}
+
 static enum sonde_status no_samples_next(struct sonde_sample_cursor *cursor,
 					 const struct sonde_sample **samples, size_t *count,
 					 struct sonde_error *err)

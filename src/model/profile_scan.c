@@ -161,3 +161,26 @@ enum sonde_status sonde_scan_value(struct sonde_recording *recording, uint32_t t
 		return status;
 	return is_found ? SONDE_OK : SONDE_END;
 }
+
+enum sonde_status sonde_scan_value_count(struct sonde_recording *recording, uint64_t *count,
+					 struct sonde_error *err)
+{
+	uint32_t tracks = sonde_definitions_track_count(recording->definitions);
+
+	*count = 0;
+	for (uint32_t i = 0; i < tracks; i++) {
+		struct sonde_value_cursor *cursor = NULL;
+		const struct sonde_value *values;
+		enum sonde_status status = sonde_value_cursor_open(recording, i, &cursor, err);
+		size_t batch;
+
+		if (status)
+			return status;
+		while (!(status = sonde_value_cursor_next(cursor, &values, &batch, err)))
+			*count += batch;
+		sonde_value_cursor_free(cursor);
+		if (status != SONDE_END)
+			return status;
+	}
+	return SONDE_OK;
+}

@@ -14,4 +14,8 @@ enum sonde_status sonde_scan_value(struct sonde_recording *recording, uint32_t t
 				   uint32_t context, uint32_t metric, double *value,
 				   struct sonde_error *err);
 
+/* As sonde_recording_value_count(): reads all tracks. */
+enum sonde_status sonde_scan_value_count(struct sonde_recording *recording, uint64_t *count,
+					 struct sonde_error *err);
+
 #endif

@@ -30,6 +30,8 @@ struct sonde_recording_ops {
 	enum sonde_status (*value)(struct sonde_recording *recording, uint32_t track,
 				   uint32_t context, uint32_t metric, double *value,
 				   struct sonde_error *err);
+	/* How many values tracks have, at once; NULL: they are counted one by one. */
+	uint64_t (*value_count)(struct sonde_recording *recording);
 	enum sonde_status (*samples_open)(struct sonde_recording *recording, uint32_t track,
 					  struct sonde_sample_cursor **cursor,
 					  struct sonde_error *err);

@@ -34,8 +34,15 @@ out_has '"contexts": 1859,' "info --json: contexts"
 out_has '"samples": 4000,' "info --json: samples"
 out_has '"name": "CALLS", "scope": "execution", "statistic": "sum"' "info --json: metrics"
 out_has '"identity": ".*THREAD 3"' "info --json: identities"
+out_has '"hottest_path": \{' "info --json: the hottest path"
+out_has '"kind": "entry", "name": "application thread", "value": 1500' "its first step"
 run info trace
 out_has '^  holds +4,000 events, 1,400 details' "a trace is shown as ever"
+
+run info database
+out_has '^  hottest +path by CALLS, 2000 in all$' "info: the hottest path"
+out_has '^ +75\.0% +1500  application thread$' "info: where it begins"
+out_has '^  started +1970-01-01 00:16:40\.000 UTC$' "info: when it began, by the wall clock"
 
 run dump database --metric CALLS --limit 4
 exits 0 "dump shows the tree"
@@ -139,6 +146,18 @@ err_has 'nothing but definitions was written: the recording has contexts, values
 	"what the recording has is said"
 err_has 'formats that hold some of it: .*hpcdb' "and who could hold it"
 out_has '^  1 values: ' "as a loss too"
+
+cat >instants.wtf-json <<'END'
+{"wtfVersion": 1436947200000, "formatVersion": 10, "chunks": [
+{"id": 1, "type": "file_header", "parts": [{"type": "file_header", "flags": [], "timebase": 0,
+  "contextInfo": {"contextType": "script", "uri": "x"}, "metadata": {}}]},
+{"id": 2, "type": "event_data", "startTime": 0, "endTime": 10, "parts": [
+  {"type": "json_event_buffer", "events": [[1, 0, 2, 0, 0, "tick", ""], [2, 10]]}]}]}
+END
+run convert instants.wtf-json -o none -t hpcdb
+exits 0 "a recording without calls becomes an empty profile"
+out_has '^  1 events that are not calls: ' "which is a loss"
+err_has 'nothing but definitions was written; what was lost says why' "and said"
 
 run formats
 out_has '^hpcdb .* samples, contexts, values' "the table of formats tells lanes"

@@ -127,15 +127,22 @@ def own_values(database, profile, ids):
 
 def as_listed(database):
     """A database as a recording shows it: values of listed contexts only. What the unlisted ones of
-    a thread have themselves is with the listed context that they lie in, in scope "point".
+    a thread have themselves is with the listed context that they lie in, in scope "point"; so is their
+    sum over the threads, and there are no other statistics of that scope.
     """
     new = copy.deepcopy(database)
     listed = {context.id for context in new.contexts} | {0}
     for profile in new.profiles:
         found = {}
-        for metric in new.metrics if not profile.is_summary else ():
+        for metric in new.metrics:
             ids = {new.scopes[scope].type: number for scope, number in metric.instances}
-            found[ids[POINT]] = own_values(new, profile, ids)
+            if profile.is_summary:
+                found.update((number, {}) for scope, _, _, number in metric.summaries
+                             if new.scopes[scope].type == POINT)
+                ids = {new.scopes[scope].type: number for scope, formula, combine, number
+                       in metric.summaries if formula == "$$" and combine == 0}
+            if POINT in ids:
+                found[ids[POINT]] = own_values(new, profile, ids)
         profile.values = {context: row for context, row in profile.values.items()
                           if context in listed}
         for number, values in found.items():

@@ -94,6 +94,7 @@ FAULTS = {
     "hpcdb-unknown": (with_bytes("meta.db", (META["[3]"] + 0x16, "B", 9)), "meta.db"),
     "hpcdb-anonymous": (with_bytes("meta.db", (META["main()"], "Q", 0), (META["main()"] + 8, "Q", 0),
                                    (META["main()"] + 0x18, "Q", 0)), "meta.db"),
+    "hpcdb-placeless": (with_bytes("meta.db", (META["[8]"] + 0x14, "B", 0)), "meta.db"),
     "hpcdb-tree": (with_bytes("meta.db", (META["[8]"], "Q", 0x30), (META["[8]"] + 8, "Q",
                                                                    META["[2]"])), "meta.db"),
     "hpcdb-context-id": (with_bytes("meta.db", (META["[8]"] + 0x10, "I", 2)), "meta.db"),
@@ -101,12 +102,19 @@ FAULTS = {
     "hpcdb-profile": (with_bytes("profile.db", (PROFILE["profiles"] + 0x28, "I", 0)), "profile.db"),
     "hpcdb-identity": (with_bytes("profile.db", (PROFILE["profiles"] + 0x50, "Q", 1 << 40)),
                        "profile.db"),
+    "hpcdb-identity-kind": (with_bytes("profile.db", (PROFILE["tuples"] + 24, "B", 77)),
+                            "profile.db"),
+    "hpcdb-identity-logical": (with_bytes("profile.db", (PROFILE["tuples"] + 32, "Q", 9)),
+                               "profile.db"),
     "hpcdb-plane": (with_bytes("profile.db", (PROFILE["profiles"] + 0x30, "Q", 1 << 40)),
                     "profile.db"),
     "hpcdb-plane-order": (with_bytes("profile.db", (PROFILE["index 1"] + 12, "I", 0)), "profile.db"),
     "hpcdb-metric": (with_bytes("profile.db", (PROFILE["values 1"], "H", 77)), "profile.db"),
     "hpcdb-zero": (with_bytes("profile.db", (PROFILE["values 1"] + 2, "d", 0.0)), "profile.db"),
     "hpcdb-unlisted": (GOOD, "profile.db"),
+    "hpcdb-cct-contexts": (with_bytes("cct.db", (CCT["infos"] + 8, "I",
+                                                 number("cct.db", CCT["infos"] + 8, "I") - 1)),
+                           "cct.db"),
     "hpcdb-transposed": (with_bytes("cct.db", (CCT["values 2"] + 4, "d", 0.75)), "profile.db"),
     "hpcdb-propagation": (in_both(8, 3, 0.125), "profile.db"),
     "hpcdb-lex-aware": (plain_loops(), "profile.db"),
@@ -127,7 +135,8 @@ FAULTS = {
 # What recover does not mend: it copies metrics/default.yaml, src/ and a meta.db without errors as they are, and of two
 # values that do not fit together nobody knows the right one.
 STAYS = {"hpcdb-yaml", "hpcdb-yaml-input", "hpcdb-yaml-missing", "hpcdb-source-missing",
-         "hpcdb-propagation", "hpcdb-utf8", "hpcdb-anonymous"}
+         "hpcdb-propagation", "hpcdb-utf8", "hpcdb-anonymous", "hpcdb-placeless",
+         "hpcdb-identity-logical"}
 
 
 class Findings(SondeCase):
@@ -175,6 +184,16 @@ class Findings(SondeCase):
                 done = self.run_sonde("info", self.database(files))
                 self.assertIn(done.returncode, (0, 1, 2, 3))
                 self.assertEqual(done.returncode == 0, name != "hpcdb-refused", done.stderr)
+
+    def test_placeless(self):
+        """Loops need a source, instructions a point; functions may be unknown."""
+        for context, kind, expected in ((6, 1, True), (8, 2, True), (8, 3, True), (11, 0, False)):
+            with self.subTest(context=context, kind=kind):
+                place = META[f"[{context}]"]
+                found = self.findings_of(self.database(with_bytes(
+                    "meta.db", (place + 0x14, "B", 0), (place + 0x16, "B", kind))))
+                self.assertEqual("hpcdb-placeless" in [finding["id"] for finding in found],
+                                 expected)
 
     def test_recovered(self):
         """Whatever is wrong, recover writes a database without errors."""

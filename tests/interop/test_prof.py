@@ -341,13 +341,12 @@ class Same(ProfCase):
                             self.wanted)
 
     def test_order_of_files(self):
-        """A folder, or its files one by one in any order."""
+        """A folder, or its files one by one in any order; structs beside them are used."""
         paths = [os.path.join(self.measurements, name) for name in os.listdir(self.measurements)
                  if name.endswith(".hpcrun")]
-        options = ("--struct", os.path.join(self.measurements, "structs"), *ALONE)
         for seed in range(3):
             random.Random(seed).shuffle(paths)
-            self.same_bytes(self.prof(*paths, options=options), self.wanted)
+            self.same_bytes(self.prof(*paths), self.wanted)
 
     def test_again(self):
         """An existing database is replaced when asked for, and only then."""

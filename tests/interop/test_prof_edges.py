@@ -6,7 +6,6 @@ Python.
 """
 import math
 import os
-import unittest
 
 import tap
 from hpcdb_compare import Comparison
@@ -181,12 +180,21 @@ class Edges(SondeCase):
         self.assertEqual(sorted((root["name"], root["description"]) for root in taxonomy["roots"]),
                          sorted((name, name[::-1] + "\\") for name in names))
 
-    @unittest.skip("bytes that are not UTF-8 reach meta.db as they are, which the document forbids")
     def test_not_utf8(self):
-        """Paths may be any bytes; a database has UTF-8."""
+        """Paths may be any bytes; a database has UTF-8, and says the same everywhere."""
         nodes = [Node(16, 14, 1, 0x100)]
-        self.merged(small(0, nodes, {16: [(0, 1.0)]}, [Metric("M\udcff", is_real=True)],
-                          [Module(1, "/app/\udcfe", 1)]), compared=False)
+        database = self.merged(small(0, nodes, {16: [(0, 1.0)]}, [Metric("M\udcff", is_real=True)],
+                                     [Module(1, "/app/\udcfe", 1)]), compared=False)
+        self.assertEqual([metric.name for metric in database.metrics], ["M\ufffd"])
+        self.assertEqual(database.modules, ["/app/\ufffd"])
+        self.assertIn("not UTF-8", self.told)
+        with open(os.path.join(self.path("database"), "metrics", "default.yaml"),
+                  encoding="utf-8") as file:
+            self.assertIn("metric: \"M\ufffd\"\n", file.read())
+        self.sonde("check", self.path("database"))
+        told = self.sonde("convert", self.measurements, "-o", self.path("converted"), "-t", "hpcdb")
+        self.assertIn("2 names that are not UTF-8", told)
+        verify(self.path("converted"))
 
     def test_many_metrics(self):
         """Two hundred metrics, few of them with values."""

@@ -62,7 +62,7 @@ static void test_definitions(void **state)
 	assert_int_equal(sonde_definitions_track_count(definitions), 2);
 	assert_int_equal(sonde_definitions_process_count(definitions), 1);
 	assert_int_equal(sonde_definitions_function_count(definitions), 2);
-	assert_int_equal(sonde_definitions_metric_count(definitions), 24);
+	assert_int_equal(sonde_definitions_metric_count(definitions), 20);
 	track = sonde_definitions_track(definitions, 0);
 	assert_int_equal(track->sample_count, 4);
 	assert_int_equal(track->time_first_ns, 1000);
@@ -205,6 +205,51 @@ static void test_statistics(void **state)
 			 SONDE_END);
 }
 
+/* What contexts measured themselves adds up, whatever is not listed. */
+static void test_point_sums(void **state)
+{
+	uint32_t point = metric_of("point", ""), sum = metric_of("point", "sum");
+	uint32_t count = sonde_definitions_metric_count(recording->definitions), contexts;
+	const struct sonde_context *items;
+	struct sonde_value_cursor *cursor;
+	double value;
+
+	(void)state;
+	assert_int_equal(sonde_recording_contexts(recording, &items, &contexts, NULL), SONDE_OK);
+	for (uint32_t i = 0; i < contexts; i++) {
+		double tracks = 0, single = 0;
+
+		for (uint32_t track = 0; track < 2; track++) {
+			sonde_recording_value(recording, track, i, point, &value, NULL);
+			tracks += value;
+		}
+		sonde_recording_value(recording, SONDE_NONE, i, sum, &single, NULL);
+		assert_true(single == tracks);
+		assert_int_equal(sonde_value_cursor_open(recording, SONDE_NONE, &cursor, NULL),
+				 SONDE_OK);
+		take_all(cursor);
+		assert_true(value_in(SONDE_NONE, i, sum) == tracks);
+	}
+	/* others do not follow from what is stored */
+	for (uint32_t i = 0; i < count; i++) {
+		const struct sonde_metric *metric =
+			sonde_definitions_metric(recording->definitions, i);
+
+		assert_true(i == sum || !metric->statistic ||
+			    strcmp(sonde_definitions_string(recording->definitions, metric->scope),
+				   "point"));
+	}
+}
+
+static void test_value_count(void **state)
+{
+	uint64_t count = 0;
+
+	(void)state;
+	assert_int_equal(sonde_recording_value_count(recording, &count, NULL), SONDE_OK);
+	assert_int_equal(count, 50);
+}
+
 static void test_samples(void **state)
 {
 	struct sonde_sample_cursor *cursor;
@@ -326,7 +371,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_definitions),  cmocka_unit_test(test_contexts),
 		cmocka_unit_test(test_track_values), cmocka_unit_test(test_same),
-		cmocka_unit_test(test_statistics),   cmocka_unit_test(test_samples),
+		cmocka_unit_test(test_statistics),   cmocka_unit_test(test_point_sums),
+		cmocka_unit_test(test_value_count),  cmocka_unit_test(test_samples),
 		cmocka_unit_test(test_blob),	     cmocka_unit_test(test_taxonomy),
 		cmocka_unit_test(test_yaml),
 	};

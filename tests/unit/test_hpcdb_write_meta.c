@@ -404,13 +404,51 @@ static void test_sources(void **state)
 	world_release(&world);
 }
 
+/* Names may be any bytes; those of a database are UTF-8. */
+static void test_bad_names(void **state)
+{
+	struct world world;
+	struct world_file file;
+	char source[300], other[300], copy[600];
+
+	(void)state;
+	world_init(&world);
+	mkdir(scratch_path("bad\xff"), 0777);
+	put_file(scratch_path("bad\xff/b.c"), "int b;\n");
+	mkdir(scratch_path("bad\xfe"), 0777);
+	put_file(scratch_path("bad\xfe/b.c"), "int other;\n");
+	snprintf(source, sizeof(source), "%s/bad\xff/b.c", scratch);
+	snprintf(other, sizeof(other), "%s/bad\xfe/b.c", scratch);
+	world.contexts[WORLD_CALLEE_LINE].file = world_string(&world, source);
+	world.contexts[WORLD_INLINED_LINE].file = world_string(&world, other);
+	world.metrics[0].name = "TIME\xe9";
+	world.options.copy_sources = true;
+	world_write(&world, "bad-names.d");
+	/* two names that become the same: the first has the copy */
+	assert_int_equal(world.written.sources_copied, 1);
+	assert_int_equal(world.written.names_mended, 3);
+	file = world_open("bad-names.d", "meta.db");
+	snprintf(copy, sizeof(copy), "src%s/bad\xef\xbf\xbd/b.c", scratch);
+	assert_non_null(memmem(file.file.data, file.file.size, copy, strlen(copy) + 1));
+	assert_non_null(memmem(file.file.data, file.file.size, "TIME\xef\xbf\xbd", 8));
+	world_close(&file);
+	file = world_open("bad-names.d", copy);
+	assert_true(file.file.size == 7 || file.file.size == 11);
+	world_close(&file);
+	file = world_open("bad-names.d", "metrics/default.yaml");
+	assert_non_null(
+		memmem(file.file.data, file.file.size, "metric: \"TIME\xef\xbf\xbd\"\n", 18));
+	world_close(&file);
+	world_release(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sections),       cmocka_unit_test(test_metrics),
 		cmocka_unit_test(test_tree),	       cmocka_unit_test(test_traces),
 		cmocka_unit_test(test_nothing_traced), cmocka_unit_test(test_yaml),
-		cmocka_unit_test(test_sources),
+		cmocka_unit_test(test_sources),	       cmocka_unit_test(test_bad_names),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

@@ -291,6 +291,47 @@ static void test_placeholders(void **state)
 	}
 }
 
+/* In a call trace what was sampled is the instruction, with or without its callers. */
+static void test_call_trace(void **state)
+{
+	struct made_profile made = { 0 };
+	struct sonde_recording *recording;
+	const struct sonde_context *contexts;
+	struct sonde_sample_cursor *cursor;
+	const struct sonde_sample *samples;
+	struct sonde_error err;
+	char label[64];
+	uint32_t contexts_count;
+	size_t count, found = 0;
+
+	(void)state;
+	remove_tree(scratch_path("calls"));
+	mkdir(scratch_path("calls"), 0777);
+	made_04(&made);
+	made_patch_u32(&made, MARK_NODE_LEAF, 8, 1u << 16);
+	made_patch_u64(&made, MARK_NODE_LEAF, 10, 0x77);
+	made.bytes.data[made.marks[MARK_NODE_LEAF] + 18] = 0; /* not unwound */
+	made_write(&made, name_of("calls", 0, ".hpcrun"));
+	made_trace(&made, HPCTRACE_CALLS, 4);
+	made_write(&made, name_of("calls", 0, ".hpctrace"));
+	made_release(&made);
+	recording = open_folder("calls");
+	assert_int_equal(sonde_recording_contexts(recording, &contexts, &contexts_count, &err),
+			 SONDE_OK);
+	assert_int_equal(sonde_sample_cursor_open(recording, 0, &cursor, &err), SONDE_OK);
+	assert_int_equal(sonde_sample_cursor_next(cursor, &samples, &count, &err), SONDE_OK);
+	assert_int_equal(count, 4);
+	for (size_t i = 0; i < count; i++) {
+		sonde_context_label(recording->definitions, &contexts[samples[i].context], label,
+				    sizeof(label));
+		assert_string_not_equal(label, "<unknown function>");
+		found += !strcmp(label, "prog+0x77");
+	}
+	assert_int_equal(found, 1);
+	sonde_sample_cursor_free(cursor);
+	sonde_recording_close(recording);
+}
+
 static void test_damage(void **state)
 {
 	struct sonde_recording *recording;
@@ -322,6 +363,7 @@ static void test_damage(void **state)
 	assert_int_equal(count_findings(found, "hpcrun-footer"), 1);
 	assert_int_equal(count_findings(found, "hpcrun-trace-refused"), 1);
 	assert_int_equal(count_findings(found, "hpcrun-trace-cut"), 1);
+	assert_int_equal(count_findings(found, "hpcrun-trace-node"), 1);
 	assert_int_equal(count_findings(found, "hpcrun-no-profile"), 1);
 	assert_int_equal(recording->tracks_lost, 1);
 	assert_true(sum_of(recording, 0, 0) + sum_of(recording, 1, 0) + sum_of(recording, 2, 0) ==
@@ -330,10 +372,12 @@ static void test_damage(void **state)
 		assert_int_equal(sonde_sample_cursor_open(recording, track, &cursor, &err),
 				 SONDE_OK);
 		if (sonde_sample_cursor_next(cursor, &samples, &count, &err) == SONDE_OK) {
-			/* sorted, the node that is not there being none */
-			assert_int_equal(count, 3);
-			assert_true(samples[0].time_ns == 5 && samples[0].context == 0);
-			assert_true(samples[2].time_ns == 1010);
+			/* without that of a node that is not there */
+			assert_int_equal(count, 2);
+			assert_true(samples[0].time_ns == 1000 && samples[1].time_ns == 1010);
+			assert_int_equal(sonde_definitions_track(recording->definitions, track)
+						 ->sample_count,
+					 2);
 		}
 		sonde_sample_cursor_free(cursor);
 	}
@@ -746,9 +790,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_definitions), cmocka_unit_test(test_lanes),
 		cmocka_unit_test(test_generations), cmocka_unit_test(test_placeholders),
-		cmocka_unit_test(test_damage),	    cmocka_unit_test(test_write),
-		cmocka_unit_test(test_write_names), cmocka_unit_test(test_check),
-		cmocka_unit_test(test_recover),	    cmocka_unit_test(test_corpus),
+		cmocka_unit_test(test_call_trace),  cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_write),	    cmocka_unit_test(test_write_names),
+		cmocka_unit_test(test_check),	    cmocka_unit_test(test_recover),
+		cmocka_unit_test(test_corpus),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

@@ -235,6 +235,21 @@ static void report_fault(void *data, enum hpcdb_tree_fault fault, uint64_t offse
 	hpcdb_found(check->found, TREE, check->meta.file.path, offset, "%s", texts[fault]);
 }
 
+/* Only functions may be unknown. */
+static void check_place(struct hpcdb_check *check, const struct hpcdb_context *context,
+			const struct hpcdb_place *place)
+{
+	const char *path = check->meta.file.path;
+
+	if ((context->lexical_type == HPCDB_LOOP || context->lexical_type == HPCDB_LINE) &&
+	    !place->file_pointer)
+		hpcdb_found(check->found, PLACELESS, path, context->offset,
+			    "a source file and a line\tneither, of context %" PRIu32, context->id);
+	if (context->lexical_type == HPCDB_INSTRUCTION && !place->module_pointer)
+		hpcdb_found(check->found, PLACELESS, path, context->offset,
+			    "a module and an offset\tneither, of context %" PRIu32, context->id);
+}
+
 static void check_context(struct hpcdb_check *check, uint32_t number)
 {
 	struct hpcdb_meta *meta = &check->meta;
@@ -259,6 +274,7 @@ static void check_context(struct hpcdb_check *check, uint32_t number)
 	check_pointer(check, place.function_pointer, place.function, offset, "a function");
 	check_pointer(check, place.file_pointer, place.file, offset, "a source file");
 	check_pointer(check, place.module_pointer, place.module, offset, "a module");
+	check_place(check, context, &place);
 	if (context->relation > HPCDB_INLINED)
 		check_unknown(check, offset + 0x15, "relation", context->relation);
 	if (context->lexical_type > HPCDB_INSTRUCTION)

@@ -166,10 +166,18 @@ static void check_identities(struct hpcdb_check *check, uint32_t profile,
 	}
 	hpcdb_check_alignment(file, info->id_tuple, 8, "identities", check->found);
 	for (size_t i = 0; i < count && check->meta.file.data; i++) {
-		if (identities[i].kind >= check->meta.kinds.count)
-			hpcdb_found(check->found, UNKNOWN, file->path, info->id_tuple,
+		if (identities[i].kind >= check->meta.kinds.count ||
+		    !check->meta.kinds.items[identities[i].kind].length)
+			hpcdb_found(check->found, IDENTITY_KIND, file->path, info->id_tuple,
 				    "a kind of identity that meta.db names\tkind %u",
 				    identities[i].kind);
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (!identities[i].is_physical && identities[i].physical != identities[i].logical)
+			hpcdb_found(check->found, IDENTITY_LOGICAL, file->path,
+				    info->id_tuple + HPCDB_ID_TUPLE_SIZE + i * HPCDB_ID_SIZE + 8,
+				    "the logical id, %" PRIu64 "\t%" PRIu64, identities[i].logical,
+				    identities[i].physical);
 	}
 }
 
@@ -388,6 +396,25 @@ static enum sonde_status check_block_extent(struct hpcdb_check *check,
 	return status;
 }
 
+/* Contexts are looked up by their id: there must be a place for each that meta.db lists. */
+static void check_listed(struct hpcdb_check *check)
+{
+	const struct hpcdb_table *table = &check->cct.contexts;
+	uint32_t beyond = 0, last = 0;
+
+	for (size_t i = 1; i < check->tree.contexts.count; i++) {
+		uint32_t id = check->tree.contexts.items[i].id;
+
+		beyond += id >= table->stated_count;
+		last = id > last ? id : last;
+	}
+	if (beyond)
+		hpcdb_found(check->found, CCT_CONTEXTS, check->cct.file.path, table->offset,
+			    "%" PRIu64 " contexts\t%" PRIu64 ": %" PRIu32 " that meta.db lists are "
+			    "not there",
+			    (uint64_t)last + 1, table->stated_count, beyond);
+}
+
 enum sonde_status hpcdb_check_cct(struct hpcdb_check *check, struct sonde_error *err)
 {
 	const struct hpcdb_table *table = &check->cct.contexts;
@@ -408,6 +435,7 @@ enum sonde_status hpcdb_check_cct(struct hpcdb_check *check, struct sonde_error 
 			    "%" PRIu64 " contexts within their section\tthey are not",
 			    table->stated_count);
 	hpcdb_check_alignment(file, table->offset, 8, "contexts", check->found);
+	check_listed(check);
 	status = hpcdb_extents_add_sections(&extents, file, err);
 	for (uint32_t i = 0; i < table->count && status == SONDE_OK; i++)
 		status = check_block_extent(check, &extents, i, err);

@@ -163,7 +163,7 @@ static enum sonde_status add_scope(struct hpcdb_recording *database, uint32_t sc
 static struct hpcdb_base find_base(const struct hpcdb_meta *meta,
 				   const struct hpcdb_metric_info *info)
 {
-	struct hpcdb_base base = { .point = SONDE_NONE };
+	struct hpcdb_base base = { .point = SONDE_NONE, .sum_point = SONDE_NONE };
 
 	for (uint32_t i = 0; i < info->instance_count; i++) {
 		const struct hpcdb_instance *instance =
@@ -173,11 +173,17 @@ static struct hpcdb_base find_base(const struct hpcdb_meta *meta,
 		if (instance->scope == HPCDB_NO_RECORD)
 			continue;
 		scope = &meta->scopes.items[instance->scope];
-		if (scope->type == HPCDB_SCOPE_TRANSITIVE && scope->index < 16)
-			return (struct hpcdb_base){ true, instance->id,
-						    (uint16_t)(1u << scope->index), SONDE_NONE };
+		if (!(scope->type == HPCDB_SCOPE_TRANSITIVE && scope->index < 16) &&
+		    scope->type != HPCDB_SCOPE_EXECUTION)
+			continue;
+		base.exists = true;
+		base.id = instance->id;
+		base.scope = instance->scope;
+		base.bits = 0;
 		if (scope->type == HPCDB_SCOPE_EXECUTION)
-			base = (struct hpcdb_base){ true, instance->id, 0, SONDE_NONE };
+			continue;
+		base.bits = (uint16_t)(1u << scope->index);
+		break;
 	}
 	return base;
 }
@@ -218,26 +224,69 @@ static enum sonde_status define_instance(struct hpcdb_recording *database, uint3
 	return SONDE_OK;
 }
 
+static bool is_sum(const struct hpcdb_summary *summary)
+{
+	char space[128];
+
+	return !strcmp(hpcdb_statistic_name(summary, space, sizeof(space)), "sum");
+}
+
+static void find_sum(const struct hpcdb_meta *meta, const struct hpcdb_metric_info *info,
+		     struct hpcdb_base *base)
+{
+	for (uint32_t i = 0; i < info->summary_count && base->exists && !base->has_sum; i++) {
+		const struct hpcdb_summary *summary =
+			&meta->summaries.items[info->first_summary + i];
+
+		if (summary->scope != base->scope || !is_sum(summary))
+			continue;
+		base->has_sum = true;
+		base->sum_id = summary->id;
+	}
+}
+
+/*
+ * Statistics of "point" as they are stored lack what contexts that are not listed have, which the points
+ * of tracks do not. The sum is worked out as those are; others do not follow from anything stored.
+ */
 static enum sonde_status define_summary(struct hpcdb_recording *database, uint32_t number,
 					struct sonde_metric metric, struct sonde_error *err)
 {
 	const struct hpcdb_summary *summary = &database->meta.summaries.items[number];
+	struct hpcdb_base *base = &database->bases[summary->metric];
+	bool is_point = base->exists && is_point_scope(&database->meta, summary->scope);
 	struct hpcdb_model_metric place = { .id = summary->id,
 					    .is_statistic = true,
 					    .of_metric = summary->metric };
 	struct hpcdb_use *use = &database->stat_uses[summary->id];
 	char space[128];
-	uint32_t id;
-	enum sonde_status status = add_scope(database, summary->scope, &metric.scope, err);
+	uint32_t id = SONDE_NONE;
+	enum sonde_status status;
 
+	if (is_point && (!base->has_sum || !is_sum(summary)))
+		return SONDE_OK;
+	if (is_point) {
+		place.is_point = true;
+		place.id = base->sum_id;
+	}
+	status = add_scope(database, summary->scope, &metric.scope, err);
 	if (status == SONDE_OK)
 		status = add_string(database, hpcdb_statistic_name(summary, space, sizeof(space)),
 				    &metric.statistic, err);
 	if (status == SONDE_OK)
 		status = add_metric(database, &metric, &place, &id, err);
-	if (status == SONDE_OK && use->metric == SONDE_NONE)
-		*use = (struct hpcdb_use){ .metric = id, .of_metric = summary->metric };
-	return status;
+	if (status < 0)
+		return status;
+	if (is_point && base->sum_point == SONDE_NONE)
+		base->sum_point = id;
+	if (use->metric == SONDE_NONE)
+		*use = (struct hpcdb_use){
+			.metric = id,
+			.of_metric = summary->metric,
+			.is_base = base->has_sum && base->sum_id == summary->id,
+			.is_point = is_point,
+		};
+	return SONDE_OK;
 }
 
 static enum sonde_status define_metric(struct hpcdb_recording *database, uint32_t number,
@@ -249,6 +298,7 @@ static enum sonde_status define_metric(struct hpcdb_recording *database, uint32_
 	enum sonde_status status = add_text(database, info->name, &metric.name, err);
 
 	*base = find_base(&database->meta, info);
+	find_sum(&database->meta, info, base);
 	for (uint32_t i = 0; i < info->instance_count && status == SONDE_OK; i++)
 		status = define_instance(database, info->first_instance + i, metric, err);
 	if (status == SONDE_OK && base->exists && base->point == SONDE_NONE) {

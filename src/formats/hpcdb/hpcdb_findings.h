@@ -44,6 +44,8 @@
 	  "the nearest known one is taken")                                                        \
 	X(ANONYMOUS, "hpcdb-anonymous", WARNING,                                                   \
 	  "a function has neither a name, nor a module, nor a file", "it is shown as unknown")     \
+	X(PLACELESS, "hpcdb-placeless", WARNING,                                                   \
+	  "a loop, a line or an instruction does not say where it is", "it is shown as unknown")   \
 	X(TREE, "hpcdb-tree", ERROR, "the tree of contexts is damaged",                            \
 	  "contexts behind the damage are lost")                                                   \
 	X(CONTEXT_ID, "hpcdb-context-id", ERROR, "the id of a context is 0 or that of another",    \
@@ -55,6 +57,10 @@
 	  HPCDB_ADVICE_RECOVER)                                                                    \
 	X(IDENTITY, "hpcdb-identity", WARNING, "who a profile is of cannot be read",               \
 	  "it is numbered")                                                                        \
+	X(IDENTITY_KIND, "hpcdb-identity-kind", NOTE,                                              \
+	  "meta.db has no name for a kind of identity", "it is shown by its number")               \
+	X(IDENTITY_LOGICAL, "hpcdb-identity-logical", WARNING,                                     \
+	  "what is logical has a physical id of its own", "the logical one is shown")              \
 	X(PLANE, "hpcdb-plane", ERROR, "values are not within the file", HPCDB_ADVICE_RECOVER)     \
 	X(PLANE_ORDER, "hpcdb-plane-order", ERROR, "values or their index are not in order",       \
 	  HPCDB_ADVICE_RECOVER)                                                                    \
@@ -65,6 +71,8 @@
 	X(UNLISTED, "hpcdb-unlisted", NOTE,                                                        \
 	  "there are values of contexts that meta.db does not list",                               \
 	  "they are instructions within listed ones, which have their sums")                       \
+	X(CCT_CONTEXTS, "hpcdb-cct-contexts", ERROR,                                               \
+	  "cct.db ends before a context that meta.db lists", "sonde recover makes cct.db anew")    \
 	X(TRANSPOSED, "hpcdb-transposed", ERROR, "profile.db and cct.db do not say the same",      \
 	  "sonde recover makes cct.db anew")                                                       \
 	X(PROPAGATION, "hpcdb-propagation", ERROR,                                                 \

@@ -14,7 +14,7 @@
 #include "base/buffer.h"
 #include "base/vec.h"
 
-#define HPCDB_FORMULA_DEPTH 64	  /* groups and functions within each other */
+#define HPCDB_FORMULA_DEPTH 64	 /* groups and functions within each other */
 #define HPCDB_FORMULA_NODES 2000 /* in one formula */
 
 enum hpcdb_operation {

@@ -225,6 +225,7 @@ static const struct sonde_recording_ops recording_ops = {
 	.values_open = hpcdb_values_open,
 	.context_values_open = hpcdb_context_values_open,
 	.value = hpcdb_value,
+	.value_count = hpcdb_value_count,
 	.samples_open = hpcdb_samples_open,
 	.close = close_database,
 };

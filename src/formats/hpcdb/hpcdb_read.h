@@ -38,7 +38,12 @@ struct hpcdb_base {
 	bool exists;
 	uint16_t id;
 	uint16_t bits;	/* of `propagation`; 0: all children are part of it */
+	uint32_t scope; /* number in meta.db */
 	uint32_t point; /* metric of the model */
+	/* its sum over the tracks, of which that of "point" is worked out likewise */
+	bool has_sum;
+	uint16_t sum_id;
+	uint32_t sum_point;
 };
 
 /* A source file that was copied into the database. */
@@ -95,6 +100,7 @@ enum sonde_status hpcdb_context_values_open(struct sonde_recording *recording, u
 					    struct sonde_error *err);
 enum sonde_status hpcdb_value(struct sonde_recording *recording, uint32_t track, uint32_t context,
 			      uint32_t metric, double *value, struct sonde_error *err);
+uint64_t hpcdb_value_count(struct sonde_recording *recording);
 enum sonde_status hpcdb_samples_open(struct sonde_recording *recording, uint32_t track,
 				     struct sonde_sample_cursor **cursor, struct sonde_error *err);
 

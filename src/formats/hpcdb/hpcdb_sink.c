@@ -446,6 +446,10 @@ static enum sonde_status write_world(struct sink *sink, struct hpcdb_world *worl
 		world->metric_count = sink->metric_count;
 		status = hpcdb_write(sink->path, world, &source, &sink->options, &written, err);
 	}
+	if (status >= 0)
+		status = sonde_loss_add(sink->loss, "names that are not UTF-8",
+					"U+FFFD stands for each bad byte", written.names_mended,
+					err);
 	free(title);
 	free(description);
 	return status;
@@ -510,6 +514,9 @@ static enum sonde_status whole(struct sonde_sink *base, struct sonde_recording *
 	result->contexts_written = count;
 	result->samples_read = result->samples_written =
 		all_samples(sonde_recording_definitions(source));
+	status = sonde_recording_value_count(source, &result->values_written, err);
+	if (status < 0)
+		return status;
 	return hpcdb_copy_folder(source->path, sink->copy.work, err);
 }
 

@@ -89,6 +89,16 @@ static void order_values(struct sonde_value *values, size_t count)
 	}
 }
 
+/* The metric of the model that is worked out of this one, or SONDE_NONE. */
+static uint32_t point_of(const struct values *self, const struct hpcdb_use *use)
+{
+	const struct hpcdb_base *base = &self->database->bases[use->of_metric];
+
+	if (!use->is_base)
+		return SONDE_NONE;
+	return self->is_statistics ? base->sum_point : base->point;
+}
+
 static bool add_context(struct values *self, uint32_t context)
 {
 	size_t start = self->batch.count;
@@ -96,25 +106,24 @@ static bool add_context(struct values *self, uint32_t context)
 	bool is_good = true;
 
 	hpcdb_plane_range(&self->plane, self->slots[context] - 1, &first, &end);
-	if (!self->is_statistics)
-		sum_parts(self, context, 1);
+	sum_parts(self, context, 1);
 	for (; first < end && is_good; first++) {
 		const struct hpcdb_use *use =
 			find_use(self, hpcdb_plane_metric(&self->plane, first));
 		double value = hpcdb_plane_number(&self->plane, first), own = 0;
+		uint32_t point;
 
 		if (!use || use->is_point)
 			continue;
-		if (use->is_base)
+		point = point_of(self, use);
+		if (point != SONDE_NONE)
 			own = hpcdb_own_value(value, self->parts[use->of_metric]);
 		if (own != 0)
-			is_good = add_value(self, context,
-					    self->database->bases[use->of_metric].point, own);
+			is_good = add_value(self, context, point, own);
 		if (is_good && value != 0)
 			is_good = add_value(self, context, use->metric, value);
 	}
-	if (!self->is_statistics)
-		sum_parts(self, context, 0);
+	sum_parts(self, context, 0);
 	if (self->batch.count > start)
 		order_values(self->batch.items + start, self->batch.count - start);
 	return is_good;
@@ -245,4 +254,14 @@ enum sonde_status hpcdb_value(struct sonde_recording *recording, uint32_t track,
 	}
 	*value = hpcdb_own_value(*value, parts);
 	return *value == 0 ? SONDE_END : SONDE_OK;
+}
+
+uint64_t hpcdb_value_count(struct sonde_recording *recording)
+{
+	const struct hpcdb_recording *database = recording->data;
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < database->track_count; i++)
+		count += plane_of(database, i).value_count;
+	return count;
 }

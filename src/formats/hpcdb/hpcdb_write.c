@@ -117,9 +117,8 @@ static enum sonde_status close_all(struct hpcdb_job *job, enum sonde_status stat
 		struct sonde_error *wanted = status < 0 ? NULL : err;
 		enum sonde_status closed = SONDE_OK;
 
-		if (status >= 0 && files[i]->fd >= 0 && !hpcdb_is_first(job) && fsync(files[i]->fd))
-			closed = sonde_fail_errno(err, files[i]->path,
-						  "cannot be brought to the disk");
+		if (status >= 0 && files[i]->fd >= 0 && !hpcdb_is_first(job))
+			closed = hpcdb_target_sync(files[i], err);
 		if (closed < 0)
 			hpcdb_target_close(files[i], NULL);
 		else
@@ -198,12 +197,33 @@ static enum sonde_status write_rest(struct hpcdb_job *job, struct sonde_error *e
 	return status;
 }
 
+/*
+ * The transposition reads what other ranks wrote. Machines that share files over a network see that once
+ * the writer has synced and they open the file anew.
+ */
+static enum sonde_status share_planes(struct hpcdb_job *job, struct sonde_error *err)
+{
+	enum sonde_status status;
+
+	if (sonde_team_size(job->team) < 2)
+		return SONDE_OK;
+	status = sonde_team_agree(job->team, hpcdb_target_sync(&job->values, err), err);
+	if (status < 0)
+		return status;
+	status = hpcdb_target_reopen(&job->values, err);
+	if (!job->options->no_thread_values)
+		job->profile = job->values;
+	return sonde_team_agree(job->team, status, err);
+}
+
 static enum sonde_status write_all(struct hpcdb_job *job, struct sonde_error *err)
 {
 	enum sonde_status status = open_all(job, err);
 
 	if (status >= 0)
 		status = hpcdb_write_planes(job, err);
+	if (status >= 0)
+		status = share_planes(job, err);
 	if (status >= 0 && job->options->no_thread_values)
 		job->summary.offset = hpcdb_profile_data_offset(job->world);
 	if (status >= 0)

@@ -112,6 +112,7 @@ struct hpcdb_written {
 	uint64_t samples;
 	uint64_t sources_copied, sources_missing;
 	uint64_t samples_out_of_order; /* that were put in their place */
+	uint64_t names_mended;	       /* were not UTF-8: U+FFFD stands for each bad byte */
 	uint64_t bytes;
 };
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/map.h"
+#include "base/utf8.h"
 #include "formats/hpcdb/hpcdb_write_meta.h"
 
 static const char *const scope_names[HPCDB_SCOPE_COUNT] = {
@@ -32,7 +33,7 @@ const char *hpcdb_scope_name(enum hpcdb_scope scope)
 
 /* Where strings of definitions are in the file. */
 struct strings {
-	const struct sonde_definitions *definitions;
+	const struct hpcdb_job *job;
 	struct sonde_key_map numbers;
 	SONDE_VEC(uint64_t) offsets;
 	bool failed;
@@ -54,15 +55,16 @@ static void end_section(struct sonde_buffer *out, enum hpcdb_meta_section sectio
 	hpcdb_put_alignment(out, 8);
 }
 
-static void put_general(struct sonde_buffer *out, const struct hpcdb_world *world)
+static void put_general(struct sonde_buffer *out, const struct hpcdb_job *job)
 {
-	const char *title = world->title ? world->title : "";
+	const struct hpcdb_world *world = job->world;
 	uint64_t start = out->size;
 
 	hpcdb_put_u64(out, start + 0x10);
-	hpcdb_put_u64(out, start + 0x10 + strlen(title) + 1);
-	hpcdb_put_string(out, title);
-	hpcdb_put_string(out, world->description ? world->description : "");
+	hpcdb_put_u64(out, 0);
+	hpcdb_put_name(out, job, world->title ? world->title : "");
+	hpcdb_patch_u64(out, start + 8, out->size);
+	hpcdb_put_name(out, job, world->description ? world->description : "");
 	end_section(out, HPCDB_META_GENERAL, start);
 }
 
@@ -75,8 +77,9 @@ static const char *kind_name(const struct hpcdb_world *world, uint32_t kind)
 	return known ? known : "";
 }
 
-static void put_kinds(struct sonde_buffer *out, const struct hpcdb_world *world)
+static void put_kinds(struct sonde_buffer *out, const struct hpcdb_job *job)
 {
+	const struct hpcdb_world *world = job->world;
 	uint64_t start = out->size, strings[UINT8_MAX];
 	uint32_t count = world->kind_count > SONDE_IDENTITY_KNOWN ? world->kind_count :
 								    SONDE_IDENTITY_KNOWN;
@@ -88,7 +91,7 @@ static void put_kinds(struct sonde_buffer *out, const struct hpcdb_world *world)
 	sonde_buffer_put_char(out, 0);
 	for (uint32_t i = 0; i < count; i++) {
 		strings[i] = out->size;
-		hpcdb_put_string(out, kind_name(world, i));
+		hpcdb_put_name(out, job, kind_name(world, i));
 	}
 	hpcdb_put_alignment(out, 8);
 	hpcdb_patch_u64(out, start, out->size);
@@ -168,7 +171,7 @@ static void put_metrics(struct sonde_buffer *out, const struct hpcdb_job *job,
 		if (!plan->metrics[i].scope_count)
 			continue;
 		placed[count++].name = out->size;
-		hpcdb_put_string(out, world->metrics[i].name);
+		hpcdb_put_name(out, job, world->metrics[i].name);
 	}
 	hpcdb_put_alignment(out, 8);
 	hpcdb_patch_u64(out, start, out->size);
@@ -217,7 +220,8 @@ static uint64_t put_text(struct sonde_buffer *out, struct strings *strings, uint
 
 	if (strings->offsets.items && number < strings->offsets.count)
 		return strings->offsets.items[number];
-	hpcdb_put_string(out, sonde_definitions_string(strings->definitions, id));
+	hpcdb_put_name(out, strings->job,
+		       sonde_definitions_string(strings->job->world->definitions, id));
 	return keep_offset(strings, id, offset);
 }
 
@@ -241,18 +245,21 @@ static void put_function_name(struct sonde_buffer *out, const struct hpcdb_job *
 	if (function->file || hpcdb_used_module(job->used, function->module) != UINT32_MAX)
 		return;
 	*offset = out->size;
-	hpcdb_put_string(out, sonde_definitions_function_label(definitions, id, space));
+	hpcdb_put_name(out, job, sonde_definitions_function_label(definitions, id, space));
 }
 
 static void put_file_path(struct sonde_buffer *out, const struct hpcdb_job *job,
 			  struct strings *strings, uint32_t number, uint32_t id, uint64_t *offset)
 {
+	const char *path = sonde_definitions_string(job->world->definitions, id);
+
 	if (!job->copied || !job->copied[number]) {
 		*offset = put_text(out, strings, id);
 		return;
 	}
 	*offset = out->size;
-	hpcdb_source_path(out, sonde_definitions_string(job->world->definitions, id));
+	hpcdb_source_path(out, path);
+	job->written->names_mended += !sonde_utf8_valid(path, strlen(path));
 	sonde_buffer_put_char(out, 0);
 }
 
@@ -389,7 +396,7 @@ static enum sonde_status put_all(struct sonde_buffer *out, const struct hpcdb_jo
 				 struct hpcdb_places *places, struct sonde_error *err)
 {
 	struct placed *placed = calloc((size_t)job->world->metric_count + 1, sizeof(*placed));
-	struct strings strings = { .definitions = job->world->definitions };
+	struct strings strings = { .job = job };
 	struct text_offsets texts = {
 		.modules = offsets_of(hpcdb_used_modules, job),
 		.files = offsets_of(hpcdb_used_files, job),
@@ -400,8 +407,8 @@ static enum sonde_status put_all(struct sonde_buffer *out, const struct hpcdb_jo
 	if (is_good) {
 		hpcdb_put_magic(out, "meta");
 		hpcdb_put_zeros(out, HPCDB_META_HEADER - HPCDB_SECTIONS);
-		put_general(out, job->world);
-		put_kinds(out, job->world);
+		put_general(out, job);
+		put_kinds(out, job);
 		put_metrics(out, job, placed);
 		put_strings(out, job, &strings, &texts, places->entry_names);
 		put_records(out, job, &texts, places);

@@ -127,10 +127,15 @@ static inline bool hpcdb_is_first(const struct hpcdb_job *job)
 enum sonde_status hpcdb_target_open(struct hpcdb_target *file, const struct hpcdb_job *job,
 				    const char *name, struct sonde_error *err);
 enum sonde_status hpcdb_target_close(struct hpcdb_target *file, struct sonde_error *err);
+/* Brings what was written to the disk, where others who open the file from then on see it. */
+enum sonde_status hpcdb_target_sync(const struct hpcdb_target *file, struct sonde_error *err);
+enum sonde_status hpcdb_target_reopen(struct hpcdb_target *file, struct sonde_error *err);
 enum sonde_status hpcdb_target_write(const struct hpcdb_target *file, uint64_t offset,
 				     const void *data, size_t size, struct sonde_error *err);
 enum sonde_status hpcdb_target_read(const struct hpcdb_target *file, uint64_t offset, void *data,
 				    size_t size, struct sonde_error *err);
+/* A name with its NUL, as the UTF-8 that all texts of a database are; counted where it was none. */
+void hpcdb_put_name(struct sonde_buffer *out, const struct hpcdb_job *job, const char *name);
 /* A whole small file in the job's folder. */
 enum sonde_status hpcdb_put_file(const struct hpcdb_job *job, const char *name,
 				 const struct sonde_buffer *text, struct sonde_error *err);
@@ -201,7 +206,7 @@ uint32_t hpcdb_used_module(const struct hpcdb_used *used, uint32_t module);
 uint32_t hpcdb_used_file(const struct hpcdb_used *used, uint32_t file);
 uint32_t hpcdb_used_function(const struct hpcdb_used *used, uint32_t function);
 
-/* Where a source file is copied to, "src/...", with no ".." in it; false where it cannot be. */
+/* Where a source file is copied to, "src/...", in UTF-8 and with no ".."; false where it cannot be. */
 bool hpcdb_source_path(struct sonde_buffer *out, const char *path);
 
 #endif

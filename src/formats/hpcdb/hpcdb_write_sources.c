@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/utf8.h"
 #include "formats/hpcdb/hpcdb_write_private.h"
 
 #define CHUNK ((size_t)1 << 16)
@@ -37,7 +38,7 @@ bool hpcdb_source_path(struct sonde_buffer *out, const char *path)
 			step_up(out, root);
 		} else if (length && !(length == 1 && path[0] == '.')) {
 			sonde_buffer_put_char(out, '/');
-			sonde_buffer_put(out, path, length);
+			sonde_buffer_put_utf8(out, path, length);
 		}
 		path += length;
 	}
@@ -118,7 +119,8 @@ static enum sonde_status copy_source(const struct hpcdb_job *job, const char *so
 	if (!target)
 		status = sonde_fail_nomem(err);
 	else if (sonde_path_kind(target) == SONDE_PATH_FILE)
-		status = SONDE_OK; /* another way to write the same path */
+		/* another way to write the same path, or a name that was mended to the same */
+		status = sonde_utf8_valid(source, strlen(source)) ? SONDE_OK : SONDE_END;
 	else if (make_folders(target, strlen(job->folder) + 1))
 		status = copy_bytes(fd, target, err);
 	else if (errno == ENOSPC || errno == EDQUOT || errno == EIO)

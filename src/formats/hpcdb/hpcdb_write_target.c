@@ -34,6 +34,24 @@ enum sonde_status hpcdb_target_close(struct hpcdb_target *file, struct sonde_err
 	return status;
 }
 
+enum sonde_status hpcdb_target_sync(const struct hpcdb_target *file, struct sonde_error *err)
+{
+	if (!fsync(file->fd))
+		return SONDE_OK;
+	return sonde_fail_errno(err, file->path, "cannot be brought to the disk");
+}
+
+enum sonde_status hpcdb_target_reopen(struct hpcdb_target *file, struct sonde_error *err)
+{
+	int fd = open(file->path, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return sonde_fail_errno(err, file->path, "cannot be opened again");
+	close(file->fd);
+	file->fd = fd;
+	return SONDE_OK;
+}
+
 static enum sonde_status fail_at(const struct hpcdb_target *file, uint64_t offset, const char *what,
 				 struct sonde_error *err)
 {
@@ -111,6 +129,12 @@ enum sonde_status hpcdb_put_file(const struct hpcdb_job *job, const char *name,
 	sonde_output_release(&output);
 	free(path);
 	return status;
+}
+
+void hpcdb_put_name(struct sonde_buffer *out, const struct hpcdb_job *job, const char *name)
+{
+	job->written->names_mended += !sonde_buffer_put_utf8(out, name, strlen(name));
+	sonde_buffer_put_char(out, 0);
 }
 
 void hpcdb_put_magic(struct sonde_buffer *out, const char *format)

@@ -8,7 +8,6 @@
 #include <strings.h>
 
 #include "base/file.h"
-#include "base/utf8.h"
 #include "formats/hpcdb/hpcdb_formula.h"
 #include "formats/hpcdb/hpcdb_write_meta.h"
 
@@ -50,24 +49,28 @@ static bool is_plain(const char *text)
 	return true;
 }
 
+/* What is not UTF-8 is replaced as in meta.db, so that names fit. */
 static void put_quoted(struct sonde_buffer *out, const char *text)
 {
-	bool is_utf8 = sonde_utf8_valid(text, strlen(text));
+	size_t start = 0, end = 0;
 
 	sonde_buffer_put_char(out, '"');
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
+	for (; text[end]; end++) {
+		unsigned char c = (unsigned char)text[end];
 
+		if (c != '"' && c != '\\' && c >= 0x20 && c != 0x7f)
+			continue;
+		sonde_buffer_put_utf8(out, text + start, end - start);
+		start = end + 1;
 		if (c == '"' || c == '\\') {
 			sonde_buffer_put_char(out, '\\');
-			sonde_buffer_put_char(out, *text);
-		} else if (c < 0x20 || c == 0x7f || (c >= 0x80 && !is_utf8)) {
+			sonde_buffer_put_char(out, text[end]);
+		} else {
 			sonde_buffer_put_text(out, "\\x");
 			sonde_buffer_put_hex(out, c, 2);
-		} else {
-			sonde_buffer_put_char(out, *text);
 		}
 	}
+	sonde_buffer_put_utf8(out, text + start, end - start);
 	sonde_buffer_put_char(out, '"');
 }
 

@@ -64,38 +64,28 @@ static bool place_top(const struct placing *placing, uint64_t ip, uint32_t *wher
 }
 
 /* `parent` is the place of the node's parent; the root for a node that has none. */
-static struct hpcrun_place place_node(const struct placing *placing, const struct hpcrun_node *node,
-				      uint32_t module, uint32_t parent)
+static uint32_t place_node(const struct placing *placing, const struct hpcrun_node *node,
+			   uint32_t module, uint32_t parent)
 {
-	struct hpcrun_place place = { 0 };
+	uint32_t place;
 
-	if (is_gpu_range(node->module)) {
-		place.relation = place.innermost = unknown_entry(placing);
-		return place;
-	}
+	if (is_gpu_range(node->module))
+		return unknown_entry(placing);
 	if (parent == 0 && node->module == HPCRUN_MODULE_PLACEHOLDER &&
-	    place_top(placing, node->ip, &place.relation)) {
-		place.innermost = place.relation;
+	    place_top(placing, node->ip, &place))
 		return place;
-	}
 	if (parent == 0)
 		parent = unknown_entry(placing);
 	if (node->module == HPCRUN_MODULE_PLACEHOLDER) {
 		bool unknown = node->ip == HPCRUN_PARTIAL || node->ip == HPCRUN_UNNORMALIZED;
 
-		place.relation =
-			enter(placing, parent,
-			      unknown ? HPCRUN_TREE_UNKNOWN_FUNCTION : HPCRUN_TREE_PLACEHOLDER,
-			      unknown ? 0 : node->ip);
-		place.innermost = place.relation;
-		return place;
+		return enter(placing, parent,
+			     unknown ? HPCRUN_TREE_UNKNOWN_FUNCTION : HPCRUN_TREE_PLACEHOLDER,
+			     unknown ? 0 : node->ip);
 	}
-	place.relation = node->unwound ? parent :
-					 enter(placing, parent, HPCRUN_TREE_UNKNOWN_FUNCTION, 0);
-	place.innermost = enter(placing, place.relation, module, node->ip);
-	if (node->unwound)
-		place.relation = place.innermost;
-	return place;
+	if (!node->unwound)
+		parent = enter(placing, parent, HPCRUN_TREE_UNKNOWN_FUNCTION, 0);
+	return enter(placing, parent, module, node->ip);
 }
 
 /* The numbers that modules have in this file -> those of the definitions. */
@@ -145,15 +135,14 @@ enum sonde_status hpcrun_place_nodes(struct hpcrun_recording *data,
 		return sonde_fail_nomem(err);
 	for (size_t i = 0; i < profile->nodes.count; i++) {
 		const struct hpcrun_node *node = &profile->nodes.items[i];
-		uint32_t parent = node->parent == UINT32_MAX ?
-					  0 :
-					  places->items.items[node->parent].innermost;
-		struct hpcrun_place place =
+		uint32_t parent = node->parent == UINT32_MAX ? 0 :
+							       places->items.items[node->parent];
+		uint32_t place =
 			place_node(&placing, node, module_of(places, node->module), parent);
 
-		if (place.innermost == UINT32_MAX && add)
+		if (place == UINT32_MAX && add)
 			return sonde_fail_nomem(err);
-		if (place.innermost == UINT32_MAX)
+		if (place == UINT32_MAX)
 			return sonde_fail(err, SONDE_CORRUPT, SONDE_NO_OFFSET,
 					  "the profile has other nodes than when the recording was "
 					  "opened; open it again");

@@ -87,11 +87,9 @@ static enum sonde_status add_values(struct values *own, struct hpcrun_recording 
 	for (size_t i = 0; i < profile->values.count; i++) {
 		const struct hpcrun_value *value = &profile->values.items[i];
 		const struct hpcrun_metric *metric = &profile->metrics.items[value->metric];
-		const struct hpcrun_place *place = &back->places.items.items[value->node];
 		struct sonde_value made = {
 			.track = track,
-			.context = data->numbers[metric->at_function ? place->relation :
-								       place->innermost],
+			.context = data->numbers[back->places.items.items[value->node]],
 			.metric = hpcrun_metric_number(data, metric),
 			.value = value->value,
 		};
@@ -195,31 +193,36 @@ static void take_records(struct samples *own, size_t count)
 	}
 }
 
+/* Those of nodes that are not there are left out; that was said when the recording was opened. */
 static enum sonde_status samples_next(struct sonde_sample_cursor *cursor,
 				      const struct sonde_sample **samples, size_t *count,
 				      struct sonde_error *err)
 {
 	struct samples *own = (struct samples *)cursor;
-	uint64_t left = own->trace.count - own->position;
 	struct sonde_key_view view = sonde_key_map_view(&own->contexts);
 
 	(void)err;
-	*count = left < BATCH ? (size_t)left : BATCH;
+	*count = 0;
 	*samples = own->batch;
-	if (!*count)
-		return SONDE_END;
-	take_records(own, *count);
-	for (size_t i = 0; i < *count; i++) {
-		uint32_t context = sonde_key_view_find(view, own->records[i].node);
+	while (!*count && own->position < own->trace.count) {
+		uint64_t left = own->trace.count - own->position;
+		size_t records = left < BATCH ? (size_t)left : BATCH;
 
-		own->batch[i] = (struct sonde_sample){
-			.time_ns = own->records[i].time_ns,
-			.track = own->track,
-			.context = context == UINT32_MAX ? 0 : context,
-		};
+		take_records(own, records);
+		for (size_t i = 0; i < records; i++) {
+			uint32_t context = sonde_key_view_find(view, own->records[i].node);
+
+			if (context == UINT32_MAX)
+				continue;
+			own->batch[(*count)++] = (struct sonde_sample){
+				.time_ns = own->records[i].time_ns,
+				.track = own->track,
+				.context = context,
+			};
+		}
+		own->position += records;
 	}
-	own->position += *count;
-	return SONDE_OK;
+	return *count ? SONDE_OK : SONDE_END;
 }
 
 static uint64_t time_at(const struct samples *own, uint64_t index)
@@ -267,20 +270,17 @@ static const struct sonde_sample_cursor_ops samples_ops = {
 static enum sonde_status map_contexts(struct samples *own, struct hpcrun_recording *data,
 				      const struct hpcrun_input *input, struct sonde_error *err)
 {
-	bool by_call = own->trace.flags & HPCTRACE_CALLS;
 	struct read_back back = { 0 };
 	enum sonde_status status = SONDE_OK;
 
 	for (uint32_t epoch = 0; epoch < input->epochs && !status; epoch++) {
 		status = read_epoch(&back, data, input, epoch, err);
 		for (size_t i = 0; i < back.profile.nodes.count && !status; i++) {
-			const struct hpcrun_place *place = &back.places.items.items[i];
 			uint32_t id = back.profile.nodes.items[i].id;
 
 			if (sonde_key_map_find(&own->contexts, id) == UINT32_MAX &&
-			    !sonde_key_map_add(
-				    &own->contexts, id,
-				    data->numbers[by_call ? place->relation : place->innermost]))
+			    !sonde_key_map_add(&own->contexts, id,
+					       data->numbers[back.places.items.items[i]]))
 				status = sonde_fail_nomem(err);
 		}
 	}

@@ -54,7 +54,7 @@
 	X(TRACE_CUT, "hpcrun-trace-cut", ERROR, "a trace ends within a record",                    \
 	  "the records before are whole")                                                          \
 	X(TRACE_NODE, "hpcrun-trace-node", ERROR,                                                  \
-	  "a sample refers to a node that is not in the profile", "it is shown as not running")    \
+	  "a sample refers to a node that is not in the profile", "it is left out")                \
 	X(TRACE_ORDER, "hpcrun-trace-order", NOTE, "samples are not in the order of time",         \
 	  "they are sorted when read")
 

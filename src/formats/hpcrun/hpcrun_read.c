@@ -13,6 +13,7 @@
 #include "formats/hpcrun/hpcrun_read.h"
 #include "formats/hpcrun/hpcrun_write.h"
 
+#define BATCH 1024
 #define LANES (SONDE_LANE_CONTEXTS | SONDE_LANE_VALUES)
 
 struct opening {
@@ -20,6 +21,7 @@ struct opening {
 	struct hpcrun_recording *data;
 	struct hpcrun_profile profile;
 	struct hpcrun_places places;
+	struct sonde_key_map ids; /* of nodes, where there are several epochs */
 	struct sonde_error *err;
 };
 
@@ -52,105 +54,6 @@ static enum sonde_status note_modules(struct opening *opening, uint32_t input)
 		*where = input;
 	}
 	return SONDE_OK;
-}
-
-uint32_t hpcrun_metric_number(const struct hpcrun_recording *data,
-			      const struct hpcrun_metric *metric)
-{
-	return sonde_text_map_find(&data->metrics, metric->name, strlen(metric->name));
-}
-
-static enum sonde_status define_metric(struct opening *opening, const struct hpcrun_metric *metric)
-{
-	struct hpcrun_recording *data = opening->data;
-	struct sonde_metric definition = {
-		.hidden = metric->show == HPCRUN_HIDDEN || metric->show == HPCRUN_INVISIBLE,
-	};
-	size_t length = strlen(metric->name);
-	enum sonde_status status;
-	const char *name;
-	uint32_t id;
-
-	if (sonde_text_map_find(&data->metrics, metric->name, length) != UINT32_MAX)
-		return SONDE_OK;
-	name = sonde_arena_copy_text(&data->texts, metric->name, length);
-	if (!name)
-		return sonde_fail_nomem(opening->err);
-	status = intern(opening, metric->name, &definition.name);
-	if (!status)
-		status = intern(opening, metric->description, &definition.description);
-	if (!status)
-		status = intern(opening, "point", &definition.scope);
-	if (!status)
-		status = sonde_definitions_add_metric(opening->recording->definitions, &definition,
-						      &id, opening->err);
-	if (!status && !sonde_text_map_add(&data->metrics, name, length, id))
-		status = sonde_fail_nomem(opening->err);
-	return status;
-}
-
-/* A formula names metrics by their numbers in the file; as an attribute, by those defined here. */
-static void renumber_formula(const struct opening *opening, const char *formula,
-			     struct sonde_buffer *text)
-{
-	while (*formula) {
-		char *end;
-		unsigned long number;
-
-		sonde_buffer_put_char(text, *formula);
-		if (*formula++ != '#' || *formula < '0' || *formula > '9')
-			continue;
-		number = strtoul(formula, &end, 10);
-		if (number < opening->profile.metrics.count)
-			number = hpcrun_metric_number(opening->data,
-						      &opening->profile.metrics.items[number]);
-		sonde_buffer_put_u64(text, number);
-		formula = end;
-	}
-}
-
-static enum sonde_status note_formula(struct opening *opening, const struct hpcrun_metric *metric)
-{
-	struct hpcrun_recording *data = opening->data;
-	struct sonde_buffer formula = { 0 };
-	struct sonde_json_writer writer;
-	size_t length = strlen(metric->name);
-	const char *name;
-
-	if (sonde_text_map_find(&data->formulas, metric->name, length) != UINT32_MAX)
-		return SONDE_OK;
-	name = sonde_arena_copy_text(&data->texts, metric->name, length);
-	if (!name || !sonde_text_map_add(&data->formulas, name, length, 0))
-		return sonde_fail_nomem(opening->err);
-	renumber_formula(opening, metric->formula, &formula);
-	sonde_buffer_put_char(&data->formula_json, data->formula_json.size ? ',' : '[');
-	sonde_json_writer_init(&writer, &data->formula_json, false);
-	sonde_json_object_begin(&writer);
-	sonde_json_member_string(&writer, "name", metric->name);
-	sonde_json_member_string(&writer, "description", metric->description);
-	sonde_json_member_string(&writer, "formula", sonde_buffer_text(&formula) ?: "");
-	sonde_json_member_string(&writer, "format", metric->format);
-	sonde_json_member_u64(&writer, "show", metric->show);
-	sonde_json_object_end(&writer);
-	sonde_buffer_release(&formula);
-	return data->formula_json.failed ? sonde_fail_nomem(opening->err) : SONDE_OK;
-}
-
-static enum sonde_status note_metrics(struct opening *opening)
-{
-	const struct hpcrun_metric *metrics = opening->profile.metrics.items;
-	size_t count = opening->profile.metrics.count;
-	enum sonde_status status = SONDE_OK;
-
-	for (size_t i = 0; i < count && !status; i++) {
-		if (!*metrics[i].formula)
-			status = define_metric(opening, &metrics[i]);
-	}
-	for (size_t i = 0; i < count && !status; i++) {
-		if (*metrics[i].formula)
-			status = note_formula(opening, &metrics[i]);
-	}
-	return status;
 }
 
 static enum sonde_status note_pairs(struct opening *opening, struct hpcrun_input *input)
@@ -224,21 +127,33 @@ static enum sonde_status note_names(struct opening *opening, struct hpcrun_input
 	return SONDE_OK;
 }
 
-static void take_times(struct hpcrun_input *input, const struct hpctrace *trace)
+static bool has_node(const struct opening *opening, const struct hpcrun_input *input, uint32_t id)
 {
-	struct hpctrace_record record;
-	uint64_t last = trace->count - 1;
+	if (input->epochs > 1)
+		return sonde_key_map_find(&opening->ids, id) != UINT32_MAX;
+	return hpcrun_profile_find(&opening->profile, id) != UINT32_MAX;
+}
 
-	hpctrace_read(trace, 0, &record, 1);
-	input->time_first_ns = record.time_ns;
-	hpctrace_read(trace, last, &record, 1);
-	input->time_last_ns = record.time_ns;
-	for (uint64_t i = 0; input->may_be_disordered && i <= last; i++) {
-		hpctrace_read(trace, i, &record, 1);
-		if (record.time_ns < input->time_first_ns)
-			input->time_first_ns = record.time_ns;
-		if (record.time_ns > input->time_last_ns)
-			input->time_last_ns = record.time_ns;
+/* How many samples there are and when; those of nodes that are not there are none. */
+static void take_samples(const struct opening *opening, struct hpcrun_input *input,
+			 const struct hpctrace *trace)
+{
+	struct hpctrace_record records[BATCH];
+	uint64_t at = 0;
+	size_t count;
+
+	for (; (count = hpctrace_read(trace, at, records, BATCH)); at += count) {
+		for (size_t i = 0; i < count; i++) {
+			uint64_t time_ns = records[i].time_ns;
+
+			if (!has_node(opening, input, records[i].node))
+				continue;
+			if (!input->sample_count || time_ns < input->time_first_ns)
+				input->time_first_ns = time_ns;
+			if (!input->sample_count || time_ns > input->time_last_ns)
+				input->time_last_ns = time_ns;
+			input->sample_count++;
+		}
 	}
 }
 
@@ -260,17 +175,33 @@ static enum sonde_status note_trace(struct opening *opening, struct hpcrun_input
 		input->files.trace = NULL; /* the folder still owns it */
 		return SONDE_OK;
 	}
-	input->may_be_disordered = strcmp(pair_of(opening, "trace-disorder", NULL), "0") != 0;
 	if (trace.left_over)
 		hpcrun_found(diagnostics, TRACE_CUT, input->files.trace,
 			     trace.file.size - trace.left_over, "%u bytes\t%" PRIu64,
 			     trace.record_size, trace.left_over);
-	input->sample_count = trace.count;
-	if (trace.count) {
-		take_times(input, &trace);
+	take_samples(opening, input, &trace);
+	if (input->sample_count < trace.count)
+		hpcrun_found(diagnostics, TRACE_NODE, input->files.trace, SONDE_NO_OFFSET,
+			     "nodes of the profile\tothers, in %" PRIu64 " of %" PRIu64 " samples",
+			     trace.count - input->sample_count, trace.count);
+	if (input->sample_count)
 		opening->recording->lanes |= SONDE_LANE_SAMPLES;
-	}
 	hpctrace_release(&trace);
+	return SONDE_OK;
+}
+
+/* Traces name the nodes of all epochs. */
+static enum sonde_status note_ids(struct opening *opening)
+{
+	const struct hpcrun_profile *profile = &opening->profile;
+
+	for (size_t i = 0; i < profile->nodes.count; i++) {
+		uint32_t id = profile->nodes.items[i].id;
+
+		if (sonde_key_map_find(&opening->ids, id) == UINT32_MAX &&
+		    !sonde_key_map_add(&opening->ids, id, 0))
+			return sonde_fail_nomem(opening->err);
+	}
 	return SONDE_OK;
 }
 
@@ -281,16 +212,24 @@ static enum sonde_status take_epochs(struct opening *opening, const struct hpcru
 	struct sonde_diagnostics *ignored = sonde_diagnostics_new();
 	enum sonde_status status = ignored ? SONDE_OK : sonde_fail_nomem(opening->err);
 
+	sonde_key_map_release(&opening->ids);
+	if (!status && input->epochs > 1)
+		status = note_ids(opening);
 	for (uint32_t epoch = 1; epoch < input->epochs && !status; epoch++) {
 		status = hpcrun_profile_read(&opening->profile, input->files.path, epoch, NULL,
 					     ignored, opening->err);
 		if (!status)
 			status = note_modules(opening, number);
 		if (!status)
-			status = note_metrics(opening);
+			status = hpcrun_note_metrics(opening->recording, &opening->profile,
+						     opening->err);
 		if (!status)
 			status = hpcrun_place_nodes(opening->data, &opening->profile, true,
 						    &opening->places, opening->err);
+		if (!status)
+			status = note_ids(opening);
+		if (!status)
+			opening->data->value_count += opening->profile.values.count;
 	}
 	sonde_diagnostics_free(ignored);
 	return status;
@@ -315,20 +254,21 @@ static enum sonde_status take_profile(struct opening *opening, const struct hpcr
 		opening->recording->tracks_lost++;
 		return SONDE_OK;
 	}
+	data->value_count += profile->values.count;
 	status = note_names(opening, &input);
 	memcpy(input.identities, profile->identities, sizeof(input.identities));
 	if (!status)
 		status = note_modules(opening, number);
 	if (!status)
-		status = note_metrics(opening);
+		status = hpcrun_note_metrics(opening->recording, &opening->profile, opening->err);
 	if (!status)
 		status = note_pairs(opening, &input);
 	if (!status)
 		status = hpcrun_place_nodes(data, profile, true, &opening->places, opening->err);
 	if (!status)
-		status = note_trace(opening, &input);
-	if (!status)
 		status = take_epochs(opening, &input, number);
+	if (!status)
+		status = note_trace(opening, &input);
 	if (status)
 		return status;
 	place = sonde_vec_push(&data->inputs);
@@ -522,23 +462,6 @@ static enum sonde_status define_inputs(struct opening *opening)
 	return status;
 }
 
-static enum sonde_status define_formulas(struct opening *opening)
-{
-	struct sonde_buffer *json = &opening->data->formula_json;
-	struct hpcrun_defined_pair pair;
-	enum sonde_status status;
-
-	if (!json->size)
-		return SONDE_OK;
-	sonde_buffer_put_char(json, ']');
-	if (!sonde_buffer_text(json))
-		return sonde_fail_nomem(opening->err);
-	status = intern(opening, HPCRUN_ATTRIBUTE_FORMULAS, &pair.name);
-	if (!status)
-		status = intern(opening, json->data, &pair.value);
-	return status ? status : add_attribute(opening, SONDE_OWNER_RECORDING, 0, &pair);
-}
-
 static enum sonde_status hpcrun_contexts(struct sonde_recording *recording,
 					 const struct sonde_context **contexts, uint32_t *count,
 					 struct sonde_error *err)
@@ -549,6 +472,13 @@ static enum sonde_status hpcrun_contexts(struct sonde_recording *recording,
 	*contexts = data->contexts;
 	*count = data->context_count;
 	return SONDE_OK;
+}
+
+static uint64_t hpcrun_value_count(struct sonde_recording *recording)
+{
+	const struct hpcrun_recording *data = recording->data;
+
+	return data->value_count;
 }
 
 static void hpcrun_close(struct sonde_recording *recording)
@@ -565,6 +495,7 @@ static void hpcrun_close(struct sonde_recording *recording)
 	sonde_text_map_release(&data->modules);
 	sonde_text_map_release(&data->metrics);
 	sonde_text_map_release(&data->formulas);
+	sonde_buffer_release(&data->metric_json);
 	sonde_buffer_release(&data->formula_json);
 	sonde_arena_release(&data->texts);
 	hpcrun_tree_release(&data->tree);
@@ -576,6 +507,7 @@ static void hpcrun_close(struct sonde_recording *recording)
 static const struct sonde_recording_ops recording_ops = {
 	.contexts = hpcrun_contexts,
 	.values_open = hpcrun_values_open,
+	.value_count = hpcrun_value_count,
 	.samples_open = hpcrun_samples_open,
 	.close = hpcrun_close,
 };
@@ -620,10 +552,11 @@ enum sonde_status hpcrun_open(struct sonde_recording *recording, struct sonde_er
 	if (!status)
 		status = define_inputs(&opening);
 	if (!status)
-		status = define_formulas(&opening);
+		status = hpcrun_define_metric_attributes(recording, err);
 	if (!status)
 		status = hpcrun_make_contexts(opening.data, recording->definitions, err);
 	hpcrun_profile_release(&opening.profile);
 	hpcrun_places_release(&opening.places);
+	sonde_key_map_release(&opening.ids);
 	return status;
 }

@@ -14,7 +14,8 @@
 
 /* Pairs of a header are attributes with this before their names. */
 #define HPCRUN_ATTRIBUTE "hpcrun."
-/* Metrics that are computed: of the recording, an array of objects. */
+/* Of the recording, arrays of objects: what metrics say beyond their definitions; computed metrics. */
+#define HPCRUN_ATTRIBUTE_METRICS "hpc.metrics"
 #define HPCRUN_ATTRIBUTE_FORMULAS "hpc.formulas"
 
 /* The files of one profile. Paths are owned. */
@@ -52,7 +53,6 @@ struct hpcrun_input {
 	uint32_t first_pair, pair_count; /* in pairs */
 	const char *program, *process_key;
 	uint32_t pid, slot;
-	bool may_be_disordered;
 	uint64_t sample_count, time_first_ns, time_last_ns;
 };
 
@@ -66,25 +66,25 @@ struct hpcrun_recording {
 	SONDE_VEC(uint32_t) module_inputs; /* where each was met first */
 	struct sonde_text_map metrics;	   /* name -> number of the definition */
 	struct sonde_text_map formulas;	   /* name of a computed metric -> 0 */
-	struct sonde_buffer formula_json;
+	struct sonde_buffer metric_json,
+		formula_json; /* the attributes, but for their last bracket */
 	struct hpcrun_tree tree;
 	uint32_t *numbers; /* tree node -> context */
 	struct sonde_context *contexts;
 	uint32_t context_count;
+	uint64_t value_count; /* in the files */
 };
 
 int hpcrun_probe(const char *path);
 enum sonde_status hpcrun_open(struct sonde_recording *recording, struct sonde_error *err);
 
-/* Where a node of a profile is in the union: relation is what was called, innermost what ran. */
-struct hpcrun_place {
-	uint32_t relation, innermost;
-};
-
-/* Room for the places of a profile's nodes, used again. Zeroed means empty. */
+/*
+ * Where the nodes of a profile are in the union; room that is used again. Zeroed means empty. Nothing
+ * is known of functions here, so that what was called is the address, too.
+ */
 struct hpcrun_places {
-	SONDE_VEC(struct hpcrun_place) items; /* by node */
-	SONDE_VEC(uint32_t) modules;	      /* by number in the file */
+	SONDE_VEC(uint32_t) items;   /* by node */
+	SONDE_VEC(uint32_t) modules; /* by number in the file */
 };
 
 void hpcrun_places_release(struct hpcrun_places *places);
@@ -101,6 +101,14 @@ enum sonde_status hpcrun_place_nodes(struct hpcrun_recording *data,
 enum sonde_status hpcrun_make_contexts(struct hpcrun_recording *data,
 				       struct sonde_definitions *definitions,
 				       struct sonde_error *err);
+
+/* Defines the metrics of a profile that are new, and notes what they say of themselves. */
+enum sonde_status hpcrun_note_metrics(struct sonde_recording *recording,
+				      const struct hpcrun_profile *profile,
+				      struct sonde_error *err);
+/* What was noted, as attributes of the recording. */
+enum sonde_status hpcrun_define_metric_attributes(struct sonde_recording *recording,
+						  struct sonde_error *err);
 
 /* The number of the definition of a file's metric; SONDE_NONE for one without values. */
 uint32_t hpcrun_metric_number(const struct hpcrun_recording *data,

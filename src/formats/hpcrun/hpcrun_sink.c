@@ -151,17 +151,22 @@ static enum sonde_status count_losses(struct hpcrun_sink *sink, struct sonde_err
 
 		attributes += strncmp(name, HPCRUN_ATTRIBUTE, strlen(HPCRUN_ATTRIBUTE)) != 0 &&
 			      strcmp(name, SONDE_IDENTITY_ATTRIBUTE) != 0 &&
+			      strcmp(name, HPCRUN_ATTRIBUTE_METRICS) != 0 &&
 			      strcmp(name, HPCRUN_ATTRIBUTE_FORMULAS) != 0;
 	}
 	status = sonde_loss_add(sink->loss, "attributes",
 				"an hpcrun profile holds those that it was measured with only",
 				attributes, err);
-	for (size_t i = 0; sink->is_old && i < sink->metrics.items.count; i++)
-		described += *sink->metrics.items.items[i].description ||
-			     *sink->metrics.items.items[i].formula;
+	for (size_t i = 0; sink->is_old && i < sink->metrics.items.count; i++) {
+		const struct hpcrun_metric *metric = &sink->metrics.items.items[i];
+
+		described += *metric->description || *metric->formula || metric->at_function ||
+			     metric->show != HPCRUN_SHOWN || !metric->show_percent;
+	}
 	if (!status)
 		status = sonde_loss_add(sink->loss, "descriptions and formulas of metrics",
-					"hpcrun 02.00l holds their names only", described, err);
+					"hpcrun 02.00l holds their names, types and periods only",
+					described, err);
 	if (!status && sink->is_old)
 		status = hpcrun_sink_count_identities(sink->definitions, sink->loss, err);
 	return status ? status : set_clocks(sink, err);
@@ -505,7 +510,6 @@ static enum sonde_status fill_values(const struct sink_track *track, const uint3
 			.metric = (uint16_t)kept->metric,
 			.value = sum,
 		};
-		memcpy(&value->bits, &sum, sizeof(sum));
 		sum = 0;
 	}
 	free(items);
@@ -561,6 +565,11 @@ static enum sonde_status fill_profile(struct hpcrun_sink *sink, uint32_t number,
 	profile->metrics.count = status ? 0 : sink->metrics.items.count;
 	if (!status)
 		status = fill_values(track, index, profile, err);
+	if (!status)
+		status = sonde_loss_add(sink->loss, "whole numbers and periods of metrics",
+					"values that are no multiples of the period are written as "
+					"real numbers",
+					hpcrun_sink_encode_values(profile), err);
 	free(index);
 	return status;
 }

@@ -45,12 +45,18 @@ static inline uint32_t hpcrun_sink_id(uint32_t node)
 struct hpcrun_sink_metrics {
 	SONDE_VEC(struct hpcrun_metric) items;
 	SONDE_VEC(uint32_t) of_definition; /* metric -> index, SONDE_NONE */
+	struct sonde_text_map names;	   /* -> index; the first of each name */
 	struct sonde_arena texts;
 };
 
 enum sonde_status hpcrun_sink_metrics_make(struct hpcrun_sink_metrics *metrics,
 					   const struct sonde_definitions *definitions,
 					   struct sonde_loss *loss, struct sonde_error *err);
+/*
+ * Fills in what files have for the values of a profile: whole numbers and periods as they were measured,
+ * else, for a metric whose values do not allow that, real numbers. Gives how many such metrics there are.
+ */
+size_t hpcrun_sink_encode_values(struct hpcrun_profile *profile);
 void hpcrun_sink_metrics_release(struct hpcrun_sink_metrics *metrics);
 
 /* Counts tracks that are more than 02.00l can say. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Typed texts: taken apart, and as names for people. */
-#include "base/utf8.h"
 #include "formats/zts/zts_texts.h"
 #include "formats/zts/zts_wal.h"
 
@@ -111,27 +110,6 @@ bool zts_text_next_frame(struct zts_typed_text *stack, uint32_t *frame)
 	return true;
 }
 
-static void put_utf8(struct sonde_buffer *out, const char *text, size_t size)
-{
-	size_t start = 0;
-
-	if (!size || sonde_utf8_valid(text, size)) {
-		sonde_buffer_put(out, text, size);
-		return;
-	}
-	for (size_t i = 0; i < size;) {
-		size_t length = sonde_utf8_length(text + i, size - i);
-
-		if (!length) {
-			sonde_buffer_put(out, text + start, i - start);
-			sonde_buffer_put_text(out, "\xef\xbf\xbd");
-			start = i + 1;
-		}
-		i += length ? length : 1;
-	}
-	sonde_buffer_put(out, text + start, size - start);
-}
-
 static void put_lost(struct sonde_buffer *out, uint32_t id)
 {
 	sonde_buffer_put_char(out, '#');
@@ -150,7 +128,7 @@ static void put_plain(struct zts_texts *texts, uint32_t id, struct sonde_buffer 
 	    (typed.kind >= ZTS_TEXT_KEY_LITERAL && typed.kind <= ZTS_TEXT_FRAME))
 		put_lost(out, id);
 	else
-		put_utf8(out, typed.text, typed.size);
+		sonde_buffer_put_utf8(out, typed.text, typed.size);
 }
 
 static const char *primitive_name(char letter)
@@ -198,7 +176,7 @@ static size_t put_type(const char *type, size_t size, struct sonde_buffer *out)
 		while (start > arrays + 1 && type[start - 1] != '/' && type[start - 1] != '.')
 			start--;
 		if (out)
-			put_utf8(out, type + start, used - 1 - start);
+			sonde_buffer_put_utf8(out, type + start, used - 1 - start);
 	} else {
 		const char *name = primitive_name(type[arrays]);
 
@@ -336,7 +314,7 @@ static void put_name(struct zts_texts *texts, uint32_t id, struct sonde_buffer *
 	case ZTS_TEXT_KEY_LITERAL:
 		put_plain(texts, typed.fields[0], out);
 		sonde_buffer_put_char(out, '=');
-		put_utf8(out, typed.text, typed.size);
+		sonde_buffer_put_utf8(out, typed.text, typed.size);
 		break;
 	default: /* key and value */
 		put_plain(texts, typed.fields[0], out);

@@ -46,13 +46,13 @@ void prof_put_table(struct sonde_buffer *bytes, const struct hpcrun_profile *pro
 void prof_put_recording_table(struct sonde_buffer *bytes)
 {
 	static const struct entry calls = { .name = SONDE_METRIC_CALLS,
-					    .description = "how often it was called",
+					    .description = SONDE_METRIC_CALLS_ABOUT,
 					    .formula = "",
 					    .format = "",
 					    .show = HPCRUN_SHOWN,
 					    .show_percent = true };
 	static const struct entry time = { .name = SONDE_METRIC_TIME,
-					   .description = "time between call and return",
+					   .description = SONDE_METRIC_TIME_ABOUT,
 					   .formula = "",
 					   .format = "",
 					   .show = HPCRUN_SHOWN,

@@ -267,7 +267,8 @@ static enum sonde_status call_values(struct prof_reader *reader, struct hpcdb_po
 
 	if (!sonde_vec_reserve(&points->items, 2 * (size_t)count))
 		return sonde_fail_nomem(err);
-	for (i = 0; i < count; i++) {
+	/* node 0 is the track itself: what passes there is outside of all calls */
+	for (i = 1; i < count; i++) {
 		double values[2] = { (double)nodes[i].calls, (double)nodes[i].self_ns / 1e9 };
 
 		for (k = 0; k < 2; k++) {
@@ -300,7 +301,8 @@ static enum sonde_status add_sample(void *user, uint64_t time_ns, uint32_t node,
 	*sample = (struct sonde_sample){
 		.time_ns = time_ns,
 		.track = reader->number,
-		.context = reader->source->contexts->innermost[reader->raw.items[node]],
+		/* outside of all calls nothing runs that is known: that is the root, not the entry */
+		.context = node ? reader->source->contexts->innermost[reader->raw.items[node]] : 0,
 	};
 	return SONDE_OK;
 }

@@ -51,12 +51,10 @@ enum sonde_status sonde_derived_profile_init(struct sonde_derived_profile *profi
 	if (!status)
 		status = add_text(target, "application thread", &profile->thread_name, err);
 	if (!status)
-		status = add_metric(target, SONDE_METRIC_CALLS, "",
-				    "how often the function was called on this path",
+		status = add_metric(target, SONDE_METRIC_CALLS, "", SONDE_METRIC_CALLS_ABOUT,
 				    &profile->calls, err);
 	if (!status)
-		status = add_metric(target, SONDE_METRIC_TIME, "",
-				    "time in the function itself, without what it called",
+		status = add_metric(target, SONDE_METRIC_TIME, "", SONDE_METRIC_TIME_ABOUT,
 				    &profile->time, err);
 	if (status)
 		return status;

@@ -212,7 +212,8 @@ static enum sonde_status recover_trace(struct recovering *recovering, const char
 		return sonde_fail_nomem(recovering->err);
 	if (status) {
 		hpcrun_found(recovering->diagnostics, TRACE_REFUSED, path, error.offset,
-			     "a trace\t%s", error.message);
+			     "a trace\t%s%s%s", error.message, *error.cause ? ": " : "",
+			     error.cause);
 		return SONDE_OK;
 	}
 	if (trace.left_over)
@@ -276,8 +277,8 @@ static enum sonde_status read_profile(struct recovering *recovering, const char 
 		return sonde_fail_nomem(recovering->err);
 	if (!status)
 		return SONDE_OK;
-	hpcrun_found(recovering->diagnostics, REFUSED, path, error.offset, "a profile\t%s",
-		     error.message);
+	hpcrun_found(recovering->diagnostics, REFUSED, path, error.offset, "a profile\t%s%s%s",
+		     error.message, *error.cause ? ": " : "", error.cause);
 	return SONDE_END;
 }
 

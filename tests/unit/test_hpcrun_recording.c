@@ -683,6 +683,12 @@ static void test_recover(void **state)
 	mkdir(scratch_path("m/structs"), 0777);
 	put_file(scratch_path("m/structs/a.hpcstruct"), "<x/>");
 	put_file(scratch_path("m/a.log"), "log");
+	/* 0: whole, but a sample is of no node */
+	made_04(&made);
+	made_trace(&made, 0, 8);
+	made_put_u64(&made, 2000);
+	made_put_u32(&made, 99);
+	made_write(&made, name_of("m", 0, ".hpctrace"));
 	/* 2: no footer, a node twice, one of no module; its trace names what is lost and is cut */
 	made.thread = 2;
 	made_04(&made);
@@ -707,7 +713,8 @@ static void test_recover(void **state)
 			 SONDE_OK);
 	assert_int_equal(result.tracks_kept, 4);
 	assert_int_equal(result.tracks_lost, 1);
-	assert_int_equal(result.events_kept, 21);
+	assert_int_equal(result.samples_kept, 22);
+	assert_int_equal(count_findings(found, "hpcrun-trace-node"), 1);
 	assert_int_equal(count_findings(found, "hpcrun-refused"), 1);
 	assert_int_equal(count_findings(found, "hpcrun-node-module"), 1);
 	assert_int_equal(check("good.m", NULL), 1); /* the sample that goes back in time */

@@ -165,8 +165,10 @@ static enum sonde_status add_folder(struct search *search, const char *path, siz
 	const char **kept;
 	enum sonde_status status;
 
-	if (sonde_folder_read(&folder, path, &why))
-		return SONDE_OK; /* whoever opens it as a recording says why it cannot be read */
+	if (sonde_folder_read(&folder, path, &why)) {
+		++*count; /* nobody else needs to look into it */
+		return refuse_error(search, path, &why);
+	}
 	status = add_names(search, path, &folder, count);
 	sonde_folder_release(&folder);
 	if (status != SONDE_OK || !*count)
@@ -214,6 +216,7 @@ static bool is_database(const char *path)
 static enum sonde_status add_recording(struct search *search, const char *path)
 {
 	struct sonde_recording *recording = NULL;
+	const struct sonde_format *format;
 	struct sonde_error why = { 0 };
 	const char *kept = keep(search, path), **place;
 	enum sonde_status status = SONDE_OK;
@@ -223,6 +226,12 @@ static enum sonde_status add_recording(struct search *search, const char *path)
 
 	if (!is_wanted(search->options, path))
 		return SONDE_OK;
+	if (sonde_format_detect(path, &format, &why) == SONDE_FORMAT)
+		return refuse(
+			search, path,
+			"there is nothing to merge in it: expected a folder with .hpcrun files "
+			"(traces alone are not enough), an .hpcrun file, or a recording with "
+			"calls");
 	if (sonde_recording_open(path, NULL, &recording, &why))
 		return refuse_error(search, path, &why);
 	lanes = sonde_recording_lanes(recording);

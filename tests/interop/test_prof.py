@@ -473,6 +473,16 @@ class Damaged(ProfCase):
         self.assertTrue(done.stderr)
         self.assertFalse(os.path.exists(self.path("database")))
 
+    def test_only_traces(self):
+        folder = self.measure(threads=2)
+        for name in os.listdir(folder):
+            if name.endswith(".hpcrun"):
+                os.remove(os.path.join(folder, name))
+        done = self.run_sonde("prof", folder, "-o", self.path("database"), *ALONE)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn(b"traces alone are not enough", done.stdout)
+        self.assertFalse(os.path.exists(self.path("database")))
+
 
 class Statistics(ProfCase):
     """Each kind of them, worked out again."""
@@ -599,6 +609,12 @@ class Events(ProfCase):
         self.check_database(merged, session)
         self.sonde("convert", session, "-t", "hpcdb", "-o", path)
         self.assertEqual(Comparison(verify(merged), verify(path)).run()[:10], [])
+
+    def test_same_both_ways(self):
+        """`sonde convert` and `sonde prof` make the same of a session."""
+        session, path = os.path.join(GOLDEN, "normal"), self.path("converted")
+        self.sonde("convert", session, "-t", "hpcdb", "-o", path)
+        self.assertEqual(Comparison(verify(path), verify(self.prof(session))).run(), [])
 
 
 if __name__ == "__main__":

@@ -501,7 +501,19 @@ static void test_write(void **state)
 }
 
 /* A database's kind of contexts, with everything that addresses cannot hold. */
-enum { MAIN = 2, LINE, INSTRUCTION, LOOP, CALLED, INLINED, NAMELESS, OTHER_ENTRY, SCRIPT, ALL };
+enum {
+	MAIN = 2,
+	LINE,
+	INSTRUCTION,
+	LOOP,
+	CALLED,
+	INLINED,
+	NAMELESS,
+	OTHER_ENTRY,
+	SCRIPT,
+	TWIN,
+	ALL
+};
 
 static void make_contexts(struct sonde_context *contexts)
 {
@@ -553,7 +565,12 @@ static void make_contexts(struct sonde_context *contexts)
 			     .kind = SONDE_CONTEXT_FUNCTION,
 			     .function = 3,
 			     .relation = SONDE_CONTEXT_CALLED,
-			     .end = ALL },
+			     .end = TWIN },
+		[TWIN] = { .parent = OTHER_ENTRY,
+			   .kind = SONDE_CONTEXT_FUNCTION,
+			   .function = 4,
+			   .relation = SONDE_CONTEXT_CALLED,
+			   .end = ALL },
 	};
 
 	memcpy(contexts, all, sizeof(all));
@@ -576,7 +593,7 @@ static struct sonde_definitions *make_definitions(void)
 	struct sonde_module module = { .path = text_of(definitions, "/usr/bin/app") };
 	struct sonde_metric metric = { .name = text_of(definitions, "TIME"),
 				       .scope = text_of(definitions, "point") };
-	static const char *const names[] = { "main", "work", "small", "script" };
+	static const char *const names[] = { "main", "work", "small", "script", "script" };
 	uint32_t id;
 
 	sonde_definitions_add_process(definitions, &process, &id, NULL);
@@ -586,9 +603,9 @@ static struct sonde_definitions *make_definitions(void)
 	sonde_definitions_add_metric(definitions, &metric, &id, NULL);
 	metric.scope = text_of(definitions, "execution");
 	sonde_definitions_add_metric(definitions, &metric, &id, NULL);
-	for (uint32_t i = 0; i < 4; i++) {
+	for (uint32_t i = 0; i < 5; i++) {
 		struct sonde_function function = { .name = text_of(definitions, names[i]),
-						   .module = i < 2 ? 0 : SONDE_NONE,
+						   .module = i < 2 || i == 4 ? 0 : SONDE_NONE,
 						   .address = i < 2 ? 0x1000 * (i + 1) : 0 };
 
 		sonde_definitions_add_function(definitions, &function, &id, NULL);
@@ -600,6 +617,7 @@ static void test_write_names(void **state)
 {
 	static const char *const lost[] = { "inlined calls",
 					    "loops",
+					    "modules and source places of functions",
 					    "names of entries",
 					    "names of functions in modules",
 					    "source lines of contexts",
@@ -644,11 +662,14 @@ static void test_write_names(void **state)
 	/* two tracks that are called the same have two files, and all values are there */
 	assert_int_equal(sonde_definitions_track_count(sonde_recording_definitions(recording)), 2);
 	assert_true(sum_of(recording, 0, 0) + sum_of(recording, 1, 0) == (1 << ALL) - 1);
-	/* root, entry, main, its instruction, its loop with two calls; unknown entry, script */
-	assert_int_equal(count, 9);
+	/* root, entry, main, its instruction, its loop with two calls; unknown entry, two scripts */
+	assert_int_equal(count, 10);
+	assert_string_equal(sonde_context_label(sonde_recording_definitions(recording),
+						&read[count - 2], label, sizeof(label)),
+			    "[script]+0x0");
 	assert_string_equal(sonde_context_label(sonde_recording_definitions(recording),
 						&read[count - 1], label, sizeof(label)),
-			    "[script]+0x0");
+			    "[script #2]+0x0");
 	sonde_recording_close(recording);
 	assert_clean(scratch_path("named.m"));
 	sonde_definitions_free(definitions);
@@ -706,6 +727,12 @@ static void test_recover(void **state)
 	mkdir(scratch_path("m/structs"), 0777);
 	put_file(scratch_path("m/structs/a.hpcstruct"), "<x/>");
 	put_file(scratch_path("m/a.log"), "log");
+	/* 0: whole, but a sample is of no node */
+	made_04(&made);
+	made_trace(&made, 0, 8);
+	made_put_u64(&made, 2000);
+	made_put_u32(&made, 99);
+	made_write(&made, name_of("m", 0, ".hpctrace"));
 	/* 2: no footer, a node twice, one of no module; its trace names what is lost and is cut */
 	made.thread = 2;
 	made_04(&made);
@@ -730,7 +757,8 @@ static void test_recover(void **state)
 			 SONDE_OK);
 	assert_int_equal(result.tracks_kept, 4);
 	assert_int_equal(result.tracks_lost, 1);
-	assert_int_equal(result.events_kept, 21);
+	assert_int_equal(result.samples_kept, 22);
+	assert_int_equal(count_findings(found, "hpcrun-trace-node"), 1);
 	assert_int_equal(count_findings(found, "hpcrun-refused"), 1);
 	assert_int_equal(count_findings(found, "hpcrun-node-module"), 1);
 	assert_int_equal(check("good.m", NULL), 1); /* the sample that goes back in time */

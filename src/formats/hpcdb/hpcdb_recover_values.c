@@ -41,9 +41,11 @@ static void put_value(struct rewriting *self, uint32_t context, uint16_t metric,
 	struct hpcdb_check *source = &self->recovery->source;
 	const uint32_t *known = is_summary ? source->stat_summaries : source->prop_instances;
 	size_t count = self->indices.size / HPCDB_PROFILE_INDEX_SIZE;
-	const uint8_t *last =
-		(const uint8_t *)self->indices.data + self->indices.size - HPCDB_PROFILE_INDEX_SIZE;
+	const uint8_t *last = NULL; /* index; there is none yet without a count */
 
+	if (count)
+		last = (const uint8_t *)self->indices.data + self->indices.size -
+		       HPCDB_PROFILE_INDEX_SIZE;
 	if (known[metric] == HPCDB_NO_RECORD || value == 0 || !isfinite(value) ||
 	    context >= self->id_limit) {
 		self->recovery->result->bytes_dropped += HPCDB_PROFILE_VALUE_SIZE;

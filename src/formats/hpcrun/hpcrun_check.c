@@ -75,7 +75,8 @@ static enum sonde_status check_trace(struct checking *checking, const struct hpc
 		return sonde_fail_nomem(checking->err);
 	if (status) {
 		hpcrun_found(checking->diagnostics, TRACE_REFUSED, files->trace, error.offset,
-			     "a trace\t%s", error.message);
+			     "a trace\t%s%s%s", error.message, *error.cause ? ": " : "",
+			     error.cause);
 		return SONDE_OK;
 	}
 	if (trace.left_over)
@@ -101,7 +102,8 @@ static enum sonde_status check_files(struct checking *checking, const struct hpc
 		return sonde_fail_nomem(checking->err);
 	if (status) {
 		hpcrun_found(checking->diagnostics, REFUSED, files->path, error.offset,
-			     "a profile\t%s", error.message);
+			     "a profile\t%s%s%s", error.message, *error.cause ? ": " : "",
+			     error.cause);
 		return SONDE_OK;
 	}
 	return files->trace ? check_trace(checking, files, epochs) : SONDE_OK;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/hpcrun/hpcrun_decode.h"
 #include "formats/hpcrun/hpcrun_findings.h"
 #include "formats/hpcrun/hpcrun_read.h"
 #include "formats/hpcrun/hpcrun_recover.h"
@@ -22,6 +23,7 @@ struct recovering {
 	struct sonde_diagnostics *diagnostics;
 	struct sonde_recover_result *result;
 	struct hpcrun_profile profile;
+	uint32_t profile_epochs;
 	struct sonde_buffer bytes;
 	struct sonde_error *err;
 };
@@ -120,7 +122,7 @@ static enum sonde_status copy_file(const char *path, const char *folder, struct 
 	return status;
 }
 
-/* The node that stands for not running, added where the profile has none. */
+/* The node that stands for not running, which the root does too; added where the profile has none. */
 static enum sonde_status no_activity(struct recovering *recovering, uint32_t unused_id,
 				     uint32_t *id)
 {
@@ -130,7 +132,8 @@ static enum sonde_status no_activity(struct recovering *recovering, uint32_t unu
 	for (size_t i = 0; i < profile->nodes.count; i++) {
 		node = &profile->nodes.items[i];
 		*id = node->id;
-		if (node->module == HPCRUN_MODULE_PLACEHOLDER && node->ip == HPCRUN_NO_ACTIVITY)
+		if (node->module == HPCRUN_MODULE_PLACEHOLDER &&
+		    (node->ip == HPCRUN_NO_ACTIVITY || node->ip == HPCRUN_PRIMARY))
 			return SONDE_OK;
 	}
 	node = sonde_vec_push(&profile->nodes);
@@ -200,10 +203,36 @@ static enum sonde_status write_trace(struct recovering *recovering, const struct
 	return status;
 }
 
-/* A whole trace is copied, one that is cut or names lost nodes is written anew. */
+/* True where all nodes of a trace are in the profile; tells of the first that is not. */
+static bool knows_nodes(const struct recovering *recovering, const struct hpctrace *trace,
+			const char *path)
+{
+	struct hpctrace_record records[BATCH];
+	uint64_t at = 0;
+	size_t count;
+
+	for (; (count = hpctrace_read(trace, at, records, BATCH)); at += count) {
+		for (size_t i = 0; i < count; i++) {
+			if (hpcrun_profile_find(&recovering->profile, records[i].node) !=
+			    UINT32_MAX)
+				continue;
+			hpcrun_found(recovering->diagnostics, TRACE_NODE, path,
+				     HPCTRACE_HEADER_SIZE + (at + i) * trace->record_size,
+				     "a node of the profile\tnumber %u", records[i].node);
+			return false;
+		}
+	}
+	return true;
+}
+
+/*
+ * A whole trace is copied, one that is cut or names lost nodes is written anew. Of a profile of several
+ * epochs one was read: its trace may well name nodes of the others.
+ */
 static enum sonde_status recover_trace(struct recovering *recovering, const char *path,
 				       bool is_profile_whole, uint32_t unused_id)
 {
+	bool is_one = recovering->profile_epochs <= 1;
 	struct sonde_error error = { 0 };
 	struct hpctrace trace;
 	enum sonde_status status = hpctrace_open(&trace, path, &error);
@@ -212,7 +241,8 @@ static enum sonde_status recover_trace(struct recovering *recovering, const char
 		return sonde_fail_nomem(recovering->err);
 	if (status) {
 		hpcrun_found(recovering->diagnostics, TRACE_REFUSED, path, error.offset,
-			     "a trace\t%s", error.message);
+			     "a trace\t%s%s%s", error.message, *error.cause ? ": " : "",
+			     error.cause);
 		return SONDE_OK;
 	}
 	if (trace.left_over)
@@ -220,8 +250,9 @@ static enum sonde_status recover_trace(struct recovering *recovering, const char
 			     trace.file.size - trace.left_over, "%u bytes\t%" PRIu64,
 			     trace.record_size, trace.left_over);
 	recovering->result->bytes_dropped += trace.left_over;
-	recovering->result->events_kept += trace.count;
-	if (is_profile_whole && !trace.left_over)
+	recovering->result->samples_kept += trace.count;
+	if (is_profile_whole && !trace.left_over &&
+	    (!is_one || knows_nodes(recovering, &trace, path)))
 		status = copy_file(path, recovering->output, recovering->err);
 	else
 		status = write_trace(recovering, &trace, path, unused_id);
@@ -261,24 +292,36 @@ static enum sonde_status read_profile(struct recovering *recovering, const char 
 				      bool *is_whole)
 {
 	struct sonde_error error = { 0 };
-	uint32_t epochs;
-	enum sonde_status status =
-		hpcrun_profile_read(&recovering->profile, path, 0, &epochs, NULL, &error);
+	enum sonde_status status = hpcrun_profile_read(&recovering->profile, path, 0,
+						       &recovering->profile_epochs, NULL, &error);
 
 	*is_whole = status == SONDE_OK;
 	if (status == SONDE_NOMEM)
 		return sonde_fail_nomem(recovering->err);
 	if (*is_whole)
 		return SONDE_OK;
-	status = hpcrun_profile_read(&recovering->profile, path, 0, &epochs,
+	status = hpcrun_profile_read(&recovering->profile, path, 0, &recovering->profile_epochs,
 				     recovering->diagnostics, &error);
 	if (status == SONDE_NOMEM)
 		return sonde_fail_nomem(recovering->err);
 	if (!status)
 		return SONDE_OK;
-	hpcrun_found(recovering->diagnostics, REFUSED, path, error.offset, "a profile\t%s",
-		     error.message);
+	hpcrun_found(recovering->diagnostics, REFUSED, path, error.offset, "a profile\t%s%s%s",
+		     error.message, *error.cause ? ": " : "", error.cause);
 	return SONDE_END;
+}
+
+/* Of a profile that is copied, all epochs are there; as many are counted as anybody reads. */
+static void count_values(struct recovering *recovering, const char *path, bool is_whole)
+{
+	uint32_t epochs = is_whole ? recovering->profile_epochs : 1;
+
+	recovering->result->values_kept += recovering->profile.values.count;
+	for (uint32_t i = 1; i < epochs && i < HPCRUN_EPOCH_LIMIT; i++) {
+		if (hpcrun_profile_read(&recovering->profile, path, i, NULL, NULL, NULL))
+			return;
+		recovering->result->values_kept += recovering->profile.values.count;
+	}
 }
 
 static enum sonde_status recover_files(struct recovering *recovering,
@@ -286,19 +329,24 @@ static enum sonde_status recover_files(struct recovering *recovering,
 {
 	bool is_whole = false;
 	uint32_t unused_id = 0;
+	size_t nodes;
 	enum sonde_status status = read_profile(recovering, files->path, &is_whole);
 
 	if (status == SONDE_END) {
 		recovering->result->tracks_lost++;
 		return SONDE_OK;
 	}
-	if (!status && !is_whole)
+	if (!status) /* changes nothing in a whole one */
 		status = hpcrun_profile_mend(&recovering->profile, &unused_id, recovering->err);
+	nodes = recovering->profile.nodes.count;
 	if (!status && files->trace)
 		status = recover_trace(recovering, files->trace, is_whole, unused_id);
+	is_whole = is_whole && nodes == recovering->profile.nodes.count;
 	if (!status)
 		status = is_whole ? copy_file(files->path, recovering->output, recovering->err) :
 				    write_profile(recovering, files->path);
+	if (!status)
+		count_values(recovering, files->path, is_whole);
 	recovering->result->tracks_kept += !status;
 	return status;
 }

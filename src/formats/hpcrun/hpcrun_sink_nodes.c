@@ -19,8 +19,10 @@ static const char held_back[] =
 struct making {
 	struct hpcrun_sink_nodes *nodes;
 	const struct sonde_context *contexts;
-	uint32_t *base; /* context -> node that its function was called from */
-	uint64_t lines, loops, inlined, named, entries, unnamed_rest;
+	uint32_t *base;		     /* context -> node that its function was called from */
+	struct sonde_text_map paths; /* of modules that were made up -> number in `uses` */
+	SONDE_VEC(uint32_t) uses;    /* how many functions are called so */
+	uint64_t lines, loops, inlined, named, entries, places, unnamed_rest;
 	struct sonde_error *err;
 };
 
@@ -62,14 +64,50 @@ static enum sonde_status take_modules(struct hpcrun_sink_nodes *nodes, struct so
 	return status;
 }
 
+/*
+ * "[main]", and "[main #2]" for another function of that name: readers take modules of one path for one.
+ * NULL where memory failed.
+ */
+static const char *name_module(struct making *making, uint32_t function)
+{
+	char space[SONDE_LABEL_SIZE], path[SONDE_LABEL_SIZE + 32];
+	const char *copy, *label = "unknown";
+	uint32_t known, *count;
+
+	if (function != SONDE_NONE)
+		label = sonde_definitions_function_label(making->nodes->definitions, function,
+							 space);
+	snprintf(path, sizeof(path), "[%s]", label);
+	known = sonde_text_map_find(&making->paths, path, strlen(path));
+	if (known != UINT32_MAX)
+		snprintf(path, sizeof(path), "[%s #%u]", label, ++making->uses.items[known]);
+	copy = sonde_arena_copy_text(&making->nodes->texts, path, strlen(path));
+	if (!copy || known != UINT32_MAX)
+		return copy;
+	count = sonde_vec_push(&making->uses);
+	if (!count || !sonde_text_map_add(&making->paths, copy, strlen(copy),
+					  (uint32_t)making->uses.count - 1))
+		return NULL;
+	*count = 1;
+	return copy;
+}
+
+/* What else is known of a function that is written as a module. */
+static void count_places(struct making *making, uint32_t number)
+{
+	const struct sonde_function *function =
+		sonde_definitions_function(making->nodes->definitions, number);
+
+	making->places += function && (function->file || function->module != SONDE_NONE);
+}
+
 /* "[main]": where nobody knows the module of a function, its name is one. */
 static enum sonde_status module_of_function(struct making *making, uint32_t function,
 					    uint32_t *module, uint64_t *ip)
 {
 	struct hpcrun_sink_nodes *nodes = making->nodes;
-	char label[SONDE_LABEL_SIZE], path[512];
-	const char *copy;
 	enum sonde_status status;
+	const char *path;
 
 	*ip = 0;
 	*module = sonde_key_map_find(&nodes->made, function);
@@ -86,14 +124,11 @@ static enum sonde_status module_of_function(struct making *making, uint32_t func
 		*module = nodes->rest;
 		return status;
 	}
-	snprintf(path, sizeof(path), "[%s]",
-		 function == SONDE_NONE ?
-			 "unknown" :
-			 sonde_definitions_function_label(nodes->definitions, function, label));
-	copy = sonde_arena_copy_text(&nodes->texts, path, strlen(path));
-	if (!copy)
+	path = name_module(making, function);
+	if (!path)
 		return sonde_fail_nomem(making->err);
-	status = add_module(nodes, copy, SONDE_NONE, module, making->err);
+	count_places(making, function);
+	status = add_module(nodes, path, SONDE_NONE, module, making->err);
 	if (!status && !sonde_key_map_add(&nodes->made, function, *module))
 		status = sonde_fail_nomem(making->err);
 	return status;
@@ -222,6 +257,12 @@ static enum sonde_status report(const struct making *making, struct sonde_loss *
 		status = sonde_loss_add(loss, "names of functions in modules", held_back,
 					making->named, err);
 	if (!status)
+		status = sonde_loss_add(
+			loss, "modules and source places of functions",
+			"hpcrun profiles hold addresses, and those of these functions "
+			"are not known: each is written as a module of its name",
+			making->places, err);
+	if (!status)
 		status = sonde_loss_add(loss, "names of entries",
 					"hpcrun knows main threads, application threads and "
 					"unknown entries",
@@ -271,5 +312,7 @@ enum sonde_status hpcrun_sink_nodes_make(struct hpcrun_sink_nodes *nodes,
 	if (!status)
 		status = check_modules(&making);
 	free(making.base);
+	sonde_text_map_release(&making.paths);
+	sonde_vec_release(&making.uses);
 	return status ? status : report(&making, loss);
 }

@@ -147,6 +147,21 @@ static enum sonde_status measure_modules(struct encoder *encoder)
 	return SONDE_OK;
 }
 
+/* The sign of a number tells leaves from others. */
+static enum sonde_status check_ids(const struct encoder *encoder)
+{
+	const struct hpcrun_profile *profile = encoder->profile;
+
+	for (size_t i = 0; i < profile->nodes.count; i++) {
+		if (profile->nodes.items[i].id > UINT32_C(1) << 31)
+			return sonde_fail(encoder->err, SONDE_LIMIT, SONDE_NO_OFFSET,
+					  "a node's number is %u, too large for version 02.00l; "
+					  "write 04.00b",
+					  profile->nodes.items[i].id);
+	}
+	return SONDE_OK;
+}
+
 static enum sonde_status place_modules(struct encoder *encoder)
 {
 	uint64_t next = FIRST_PLACE;
@@ -285,6 +300,8 @@ enum sonde_status hpcrun_encode_02(const struct hpcrun_profile *profile, struct 
 	enum sonde_status status = row ? measure_modules(&encoder) : sonde_fail_nomem(err);
 
 	sonde_buffer_clear(bytes);
+	if (!status)
+		status = check_ids(&encoder);
 	if (!status)
 		status = place_modules(&encoder);
 	if (!status)

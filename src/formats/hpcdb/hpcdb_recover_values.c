@@ -41,8 +41,9 @@ static void put_value(struct rewriting *self, uint32_t context, uint16_t metric,
 	struct hpcdb_check *source = &self->recovery->source;
 	const uint32_t *known = is_summary ? source->stat_summaries : source->prop_instances;
 	size_t count = self->indices.size / HPCDB_PROFILE_INDEX_SIZE;
-	const uint8_t *last =
-		(const uint8_t *)self->indices.data + self->indices.size - HPCDB_PROFILE_INDEX_SIZE;
+	const uint8_t *last = count ? (const uint8_t *)self->indices.data + self->indices.size -
+					      HPCDB_PROFILE_INDEX_SIZE :
+				      NULL;
 
 	if (known[metric] == HPCDB_NO_RECORD || value == 0 || !isfinite(value) ||
 	    context >= self->id_limit) {
@@ -50,7 +51,7 @@ static void put_value(struct rewriting *self, uint32_t context, uint16_t metric,
 		self->is_changed = true;
 		return;
 	}
-	if (!count || self->indices.failed || sonde_load_u32le(last) != context) {
+	if (!last || self->indices.failed || sonde_load_u32le(last) != context) {
 		hpcdb_put_u32(&self->indices, context);
 		hpcdb_put_u64(&self->indices, self->values.size / HPCDB_PROFILE_VALUE_SIZE);
 	}

@@ -301,7 +301,7 @@ static enum sonde_status add_sample(void *user, uint64_t time_ns, uint32_t node,
 	*sample = (struct sonde_sample){
 		.time_ns = time_ns,
 		.track = reader->number,
-		/* outside of all calls nothing runs that is known: that is the root, not the entry */
+		/* outside of all calls nothing runs that is known: the root, not the entry */
 		.context = node ? reader->source->contexts->innermost[reader->raw.items[node]] : 0,
 	};
 	return SONDE_OK;

@@ -44,7 +44,7 @@ enum sonde_status sonde_call_tree_end(struct sonde_call_tree *tree,
 const struct sonde_call_node *sonde_call_tree_nodes(const struct sonde_call_tree *tree,
 						    uint32_t *count);
 
-/* The metrics that are made of it: calls, and self_ns as seconds; and what people are told of them. */
+/* The metrics that are made of it: calls, and self_ns as seconds; and what they are about. */
 #define SONDE_METRIC_CALLS "CALLS"
 #define SONDE_METRIC_CALLS_ABOUT "how often the function was called on this path"
 #define SONDE_METRIC_TIME "REALTIME (sec)"

@@ -423,7 +423,7 @@ class Read(HpcdbCase):
         self.assertLess(len(missed) / found, 0.08, missed)
 
     def test_recover_nothing(self):
-        """Contexts are damaged and threads lost: that is no database any more, and no copy of it."""
+        """Contexts are damaged and threads lost: that is no database any more, nor a copy."""
         path = self.written(self.generated(threads=2, tree=15, leaves=5, odd=False))
         for name, share in (("meta.db", 0.9), ("profile.db", 0.01)):
             size = os.path.getsize(os.path.join(path, name))

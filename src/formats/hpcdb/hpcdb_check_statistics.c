@@ -122,7 +122,7 @@ struct gathering {
 	const struct hpcdb_statistic **statistics; /* NULL: no profile has anything for it */
 };
 
-/* Where the summary has a statistic of a context, or `end`; they are in the order of their numbers. */
+/* Where the summary has a statistic of a context, or `end`; they are in the order of numbers. */
 static uint64_t find_place(const struct gathering *gathering, uint64_t first, uint64_t end,
 			   uint16_t id)
 {

@@ -422,6 +422,18 @@ class Read(HpcdbCase):
         self.assertGreater(found, 100)
         self.assertLess(len(missed) / found, 0.08, missed)
 
+    def test_recover_nothing(self):
+        """Contexts are damaged and threads lost: that is no database any more, nor a copy."""
+        path = self.written(self.generated(threads=2, tree=15, leaves=5, odd=False))
+        for name, share in (("meta.db", 0.9), ("profile.db", 0.01)):
+            size = os.path.getsize(os.path.join(path, name))
+            os.truncate(os.path.join(path, name), max(80, int(size * share)))
+        out = self.path("recovered")
+        done = self.run_sonde("recover", path, "-o", out)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn(b"nothing can be recovered", done.stderr)
+        self.assertFalse(os.path.exists(out))
+
 
 if __name__ == "__main__":
     tap.main()

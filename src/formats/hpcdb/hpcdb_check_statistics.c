@@ -122,13 +122,21 @@ struct gathering {
 	const struct hpcdb_statistic **statistics; /* NULL: no profile has anything for it */
 };
 
-/* Where the summary has a statistic of a context, or `end`. */
+/* Where the summary has a statistic of a context, or `end`; they are in the order of numbers. */
 static uint64_t find_place(const struct gathering *gathering, uint64_t first, uint64_t end,
 			   uint16_t id)
 {
-	while (first < end && hpcdb_plane_metric(&gathering->summary, first) != id)
-		first++;
-	return first;
+	uint64_t low = first, high = end;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (hpcdb_plane_metric(&gathering->summary, middle) < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < end && hpcdb_plane_metric(&gathering->summary, low) == id ? low : end;
 }
 
 /*

@@ -366,6 +366,11 @@ static enum sonde_status write_anew(struct hpcdb_recovery *recovery, const char 
 		recovery->result->tracks_kept = (uint32_t)count;
 		if (!tracks)
 			status = sonde_fail_nomem(err);
+		else if (!count)
+			status =
+				sonde_fail(err, SONDE_CORRUPT, SONDE_NO_OFFSET,
+					   "meta.db is damaged and profile.db lists no threads any "
+					   "more, so nothing can be recovered");
 	}
 	if (status == SONDE_OK)
 		status = sonde_sink_create(output, &create, &sink, err);

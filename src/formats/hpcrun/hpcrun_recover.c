@@ -122,7 +122,7 @@ static enum sonde_status copy_file(const char *path, const char *folder, struct 
 	return status;
 }
 
-/* The node that stands for not running, which the root does too; added where the profile has none. */
+/* The node that stands for not running, as the root does; added where there is none. */
 static enum sonde_status no_activity(struct recovering *recovering, uint32_t unused_id,
 				     uint32_t *id)
 {
@@ -226,8 +226,8 @@ static bool knows_nodes(const struct recovering *recovering, const struct hpctra
 }
 
 /*
- * A whole trace is copied, one that is cut or names lost nodes is written anew. Of a profile of several
- * epochs one was read: its trace may well name nodes of the others.
+ * A whole trace is copied, one that is cut or names lost nodes is written anew. Of a profile of
+ * several epochs one was read: its trace may well name nodes of the others.
  */
 static enum sonde_status recover_trace(struct recovering *recovering, const char *path,
 				       bool is_profile_whole, uint32_t unused_id)

@@ -65,8 +65,8 @@ static enum sonde_status take_modules(struct hpcrun_sink_nodes *nodes, struct so
 }
 
 /*
- * "[main]", and "[main #2]" for another function of that name: readers take modules of one path for one.
- * NULL where memory failed.
+ * "[main]", and "[main #2]" for another function of that name: readers take modules of one path
+ * for one. NULL where memory failed.
  */
 static const char *name_module(struct making *making, uint32_t function)
 {
@@ -79,7 +79,7 @@ static const char *name_module(struct making *making, uint32_t function)
 							 space);
 	snprintf(path, sizeof(path), "[%s]", label);
 	known = sonde_text_map_find(&making->paths, path, strlen(path));
-	if (known != UINT32_MAX)
+	if (known < making->uses.count)
 		snprintf(path, sizeof(path), "[%s #%u]", label, ++making->uses.items[known]);
 	copy = sonde_arena_copy_text(&making->nodes->texts, path, strlen(path));
 	if (!copy || known != UINT32_MAX)

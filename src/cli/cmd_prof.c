@@ -370,7 +370,7 @@ const struct cli_command cmd_prof = {
 	.examples =
 		(const struct cli_example[]){
 			{ "sonde prof hpctoolkit-app-measurements -o app.d", "merge one run" },
-			{ "sonde prof run.m -R /build=/home/me/src --sources",
+			{ "sonde prof run.m -R /build=/opt/src --sources",
 			  "binaries and sources moved; copy the sources" },
 			{ "sonde prof run.m --only '*-000-*' --stats all -o main.d",
 			  "the first thread of each process, all statistics" },

@@ -112,11 +112,3 @@ enum sonde_status hpcdb_put_file(const struct hpcdb_job *job, const char *name,
 	free(path);
 	return status;
 }
-
-void hpcdb_put_magic(struct sonde_buffer *out, const char *format)
-{
-	sonde_buffer_put(out, HPCDB_MAGIC, HPCDB_MAGIC_SIZE);
-	sonde_buffer_put(out, format, 4);
-	sonde_buffer_put_char(out, HPCDB_MAJOR_VERSION);
-	sonde_buffer_put_char(out, HPCDB_MINOR_VERSION);
-}

@@ -32,16 +32,17 @@ static int set_up(void **state)
 {
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
 
-	assert_non_null(fixture);
+	if (!fixture)
+		return -1;
+	*state = fixture;
 	for (uint32_t i = 0; i < LISTED; i++) {
 		struct hpcdb_context *context = sonde_vec_push(&fixture->tree.contexts);
 
-		assert_non_null(context);
+		if (!context)
+			return -1;
 		*context = (struct hpcdb_context){ .id = i * 10, .parent = parents[i] };
 	}
-	assert_int_equal(hpcdb_ids_build(&fixture->ids, &fixture->tree, NULL), SONDE_OK);
-	*state = fixture;
-	return 0;
+	return hpcdb_ids_build(&fixture->ids, &fixture->tree, NULL) == SONDE_OK ? 0 : -1;
 }
 
 static int tear_down(void **state)

@@ -155,7 +155,7 @@ def run_fuzz(seconds, is_repeatable):
     tally = Tally()
     folder = pathlib.Path(PREFIX + "-fuzz")
     print(f"== fuzz: build, then {seconds} s for each target", flush=True)
-    if not build(folder, "clang", ["-Dfuzz=true", *SANITIZE]):
+    if not build(folder, "clang", ["-Dfuzz=true", *SANITIZE], ["fuzz-targets"]):
         tally.failures.append("fuzz: build")
         return tally
     seeds = fuzz_seeds(folder)

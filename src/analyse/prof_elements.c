@@ -8,6 +8,10 @@
 #include "analyse/prof_read.h"
 #include "base/map.h"
 #include "base/sort.h"
+#include "model/recording.h"
+
+/* Kinds of entries that prof makes. */
+enum { ENTRIES = SONDE_ENTRY_APPLICATION_THREAD + 1 };
 
 struct texts {
 	const char **items;
@@ -39,7 +43,8 @@ struct making {
 	SONDE_VEC(struct element_draft) drafts;
 };
 
-bool prof_is_named(uint64_t placeholder, bool below_root)
+/* Whether it becomes a function with a name; some have a meaning of their own below the root. */
+static bool is_named(uint64_t placeholder, bool below_root)
 {
 	switch (placeholder) {
 	case HPCRUN_PRIMARY:
@@ -77,7 +82,7 @@ static bool list_placeholders(struct making *making)
 		uint64_t *place;
 
 		/* Whether what is above turns out to be the root is not known yet: one too many. */
-		if (node->module != RAW_PLACEHOLDER || !prof_is_named(node->ip, !node->parent) ||
+		if (node->module != RAW_PLACEHOLDER || !is_named(node->ip, !node->parent) ||
 		    sonde_key_map_find(&known, node->ip) != SONDE_NONE)
 			continue;
 		place = sonde_vec_push(&ips);
@@ -174,8 +179,6 @@ static enum sonde_status define_text(struct making *making, const char *text, ui
 /* Defines all texts in their order: an id is a rank from here on. */
 static enum sonde_status define_texts(struct making *making, struct sonde_error *err)
 {
-	static const char *const always[] = { "unknown entry", "main thread",
-					      "application thread" };
 	const struct prof_elements *elements = making->elements;
 	char(*spaces)[16] = calloc(elements->placeholder_count + 1, sizeof(*spaces));
 	enum sonde_status status = SONDE_OK;
@@ -183,8 +186,8 @@ static enum sonde_status define_texts(struct making *making, struct sonde_error 
 	size_t i;
 	bool fine = spaces && list_texts(making);
 
-	for (i = 0; fine && i < 3; i++)
-		fine = add_text(making, always[i]);
+	for (i = 0; fine && i < ENTRIES; i++)
+		fine = add_text(making, sonde_entry_name((unsigned int)i));
 	for (i = 0; fine && i < elements->placeholder_count; i++)
 		fine = add_text(making, placeholder_name(elements->placeholders[i], spaces[i]));
 	if (!fine)
@@ -352,26 +355,19 @@ static bool draft_element(struct making *making, const struct sonde_context *con
 	return draft;
 }
 
-enum { UNKNOWN_ENTRY, MAIN_THREAD, APPLICATION_THREAD, UNKNOWN_FUNCTION, FIRST_OTHER };
+/* The first drafts: entries by their kind, then a function that nobody could find out. */
+enum { UNKNOWN_FUNCTION = ENTRIES, FIRST_OTHER };
 
 static enum sonde_status draft_entries(struct making *making, struct sonde_error *err)
 {
-	static const struct {
-		const char *name;
-		enum sonde_context_entry entry;
-	} entries[] = {
-		[UNKNOWN_ENTRY] = { "unknown entry", SONDE_ENTRY_UNKNOWN },
-		[MAIN_THREAD] = { "main thread", SONDE_ENTRY_MAIN_THREAD },
-		[APPLICATION_THREAD] = { "application thread", SONDE_ENTRY_APPLICATION_THREAD },
-	};
 	struct sonde_context context;
 	enum sonde_status status;
 	size_t i;
 
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < ENTRIES; i++) {
 		context = blank(SONDE_CONTEXT_ENTRY, SONDE_CONTEXT_CALLED);
-		context.entry = (uint8_t)entries[i].entry;
-		status = define_text(making, entries[i].name, &context.name, err);
+		context.entry = (uint8_t)i;
+		status = define_text(making, sonde_entry_name((unsigned int)i), &context.name, err);
 		if (status != SONDE_OK)
 			return status;
 		if (!draft_element(making, &context))
@@ -463,9 +459,9 @@ static bool index_elements(struct making *making, const uint32_t *ranks)
 	const uint32_t *next = ranks + FIRST_OTHER;
 	size_t node_count;
 
-	elements->unknown_entry = ranks[UNKNOWN_ENTRY];
-	elements->main_thread = ranks[MAIN_THREAD];
-	elements->application_thread = ranks[APPLICATION_THREAD];
+	elements->unknown_entry = ranks[SONDE_ENTRY_UNKNOWN];
+	elements->main_thread = ranks[SONDE_ENTRY_MAIN_THREAD];
+	elements->application_thread = ranks[SONDE_ENTRY_APPLICATION_THREAD];
 	elements->unknown_function = ranks[UNKNOWN_FUNCTION];
 	memcpy(elements->placeholder_elements, next, elements->placeholder_count * sizeof(*next));
 	next += elements->placeholder_count;

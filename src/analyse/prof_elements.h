@@ -29,9 +29,6 @@ enum sonde_status prof_elements_make(struct prof_elements *elements, const struc
 				     size_t module_count, struct sonde_error *err);
 void prof_elements_release(struct prof_elements *elements);
 
-/* Whether a placeholder is a function with a name, wherever it stands or only below others. */
-bool prof_is_named(uint64_t placeholder, bool below_root);
-
 /* The element of such a placeholder. */
 uint32_t prof_placeholder_element(const struct prof_elements *elements, uint64_t placeholder);
 

@@ -441,6 +441,8 @@ static enum sonde_status take_inputs(struct prof_inputs *inputs, struct sonde_by
 			return sonde_fail_nomem(err);
 		item->recording = sonde_bytes_u32le(bytes);
 		item->track = sonde_bytes_u32le(bytes);
+		bytes->overrun |= item->recording != SONDE_NONE &&
+				  item->recording >= inputs->recording_paths.count;
 	}
 	if (bytes->overrun)
 		return sonde_fail(err, SONDE_CORRUPT, bytes->position,

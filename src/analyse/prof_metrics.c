@@ -165,10 +165,11 @@ static bool add_table(struct making *making, const struct prof_blob *blob, uint3
 
 	while (sonde_bytes_left(&bytes)) {
 		struct entry entry = take_entry(&bytes);
-		uint32_t number, *place = sonde_vec_push(&numbers);
+		uint32_t number, *place;
 
 		if (bytes.overrun)
 			break;
+		place = sonde_vec_push(&numbers);
 		number = place ? add_metric(making, &entry, table) : SONDE_NONE;
 		if (number == SONDE_NONE || !check_kind(making, &entry, &number)) {
 			sonde_vec_release(&numbers);

@@ -30,7 +30,8 @@ struct reading {
 	struct sonde_meter meter;
 };
 
-size_t prof_thread_count(unsigned int threads, size_t pieces)
+/* How many threads to work with on so many pieces. */
+static size_t thread_count(unsigned int threads, size_t pieces)
 {
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 	size_t count = threads ? threads : processors > 0 ? (size_t)processors : 1;
@@ -476,7 +477,7 @@ enum sonde_status prof_read(const struct prof_inputs *inputs,
 {
 	unsigned int team = sonde_team_size(options->team);
 	size_t share = (inputs->items.count + team - 1) / team;
-	size_t count = prof_thread_count(options->threads, share), i;
+	size_t count = thread_count(options->threads, share), i;
 	struct reading reading = { .inputs = inputs,
 				   .options = options,
 				   .meter = { .progress = options->progress, .total = share } };

@@ -18,9 +18,6 @@ enum sonde_status prof_read(const struct prof_inputs *inputs,
 			    const struct sonde_prof_options *options, struct prof_union *all,
 			    struct sonde_error *err);
 
-/* How many threads to work with on so many pieces. */
-size_t prof_thread_count(unsigned int threads, size_t pieces);
-
 /* A path as the replacements leave it; `space` is for one that changes. NULL where memory failed. */
 const char *prof_replaced(const struct sonde_prof_options *options, const char *path,
 			  struct sonde_buffer *space);

@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "model/call_tree.h"
 #include "model/derive.h"
+#include "model/recording.h"
 #include "model/remap.h"
 
 #define SAMPLE_BATCH 1024
@@ -47,9 +48,11 @@ enum sonde_status sonde_derived_profile_init(struct sonde_derived_profile *profi
 	enum sonde_status status;
 
 	*profile = (struct sonde_derived_profile){ .definitions = target };
-	status = add_text(target, "main thread", &profile->main_name, err);
+	status = add_text(target, sonde_entry_name(SONDE_ENTRY_MAIN_THREAD), &profile->main_name,
+			  err);
 	if (!status)
-		status = add_text(target, "application thread", &profile->thread_name, err);
+		status = add_text(target, sonde_entry_name(SONDE_ENTRY_APPLICATION_THREAD),
+				  &profile->thread_name, err);
 	if (!status)
 		status = add_metric(target, SONDE_METRIC_TIME, "", SONDE_METRIC_TIME_TEXT,
 				    &profile->time, err);

@@ -252,6 +252,18 @@ static void print_instruction(const struct sonde_definitions *definitions,
 	snprintf(space, size, "%s+0x%" PRIx64, *path ? base_name(path) : "?", context->address);
 }
 
+const char *sonde_entry_name(unsigned int entry)
+{
+	switch (entry) {
+	case SONDE_ENTRY_MAIN_THREAD:
+		return "main thread";
+	case SONDE_ENTRY_APPLICATION_THREAD:
+		return "application thread";
+	default:
+		return "unknown entry";
+	}
+}
+
 const char *sonde_context_label(const struct sonde_definitions *definitions,
 				const struct sonde_context *context, char *space, size_t size)
 {

@@ -102,4 +102,7 @@ struct sonde_sample_cursor {
 /* An empty recording for a format's open to fill; NULL where memory failed. */
 struct sonde_recording *sonde_recording_new(const struct sonde_format *format, const char *path);
 
+/* What an entry is called that has no name of its own. */
+const char *sonde_entry_name(unsigned int entry);
+
 #endif

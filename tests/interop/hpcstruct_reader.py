@@ -36,6 +36,7 @@ class Structure:
             if child.tag == "F":
                 for inner in child:
                     self.scope(inner, child.get("n"), ())
+        self.in_order = list(self.found)  # as the file has them; of those that overlap the first counts
         self.found.sort(key=lambda item: item[0])
         self.starts = [low for low, _, _ in self.found]
 
@@ -52,11 +53,13 @@ class Structure:
             chain += (("function", CALL, element.get("i"), element.get("n"), self.path,
                        head(element), file, line),)
         elif element.tag == "L":
-            chain += (("loop", LEXICAL, element.get("f", file), line, self.path, head(element)),)
+            file = element.get("f") or file
+            chain += (("loop", LEXICAL, file, line, self.path, head(element)),)
         elif element.tag == "A" and not element.get("n"):
-            chain += (("line", LEXICAL, element.get("f"), line),)
+            file = element.get("f") or file
+            chain += (("line", LEXICAL, file, line),)
         elif element.tag == "A":
-            file = element.get("f")
+            file = element.get("f") or file
             chain += (("function", INLINED, element.get("i"), element.get("n"), self.path, 0, file,
                        line),)
         for child in element:

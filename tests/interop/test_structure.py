@@ -13,6 +13,8 @@ import unittest
 import xml.etree.ElementTree as xml
 
 import tap
+from hpcdb_reader import CALL
+from hpcstruct_reader import Structure
 
 STRUCTURE_AT = os.environ.get("STRUCTURE_AT", "structure_at")
 CORPUS = os.path.join(os.environ.get("SONDE_CORPUS", ""), "hpcrun")
@@ -259,35 +261,22 @@ STRUCT_FILE = """<?xml version="1.0"?>
 """
 
 
-def ranges_of(text):
-    return [(int(a, 16), int(b, 16)) for a, b in re.findall(r"\[0x(\w+)-0x(\w+)\)", text or "")]
+def shown(scope):
+    """A scope as structure_at prints it."""
+    kind, relation, *rest = scope
+    if kind == "line":
+        return ("S", rest[0], str(rest[1]))
+    if kind == "loop":
+        return ("L", rest[0], str(rest[1]), f"{rest[3]:x}")
+    _, name, _, address, file, line = rest
+    return ("F" if relation == CALL else "I", name, f"{address:x}", file, str(line))
 
 
 def chains_of(path):
-    """(start, end, chain) of all statements in the order of the file, read with another parser."""
-    found = []
-
-    def walk(element, chain, file, site):
-        line = int(element.get("l", "0"))
-        first = (ranges_of(element.get("v")) or [(0, 0)])[0][0]
-        name, own = element.get("n") or "", element.get("f") or file
-        if element.tag == "F":
-            own = name
-        elif element.tag == "P":
-            chain = [("F", name, f"{first:x}", file, str(line))]
-        elif element.tag == "L":
-            chain = [("L", own, str(line), f"{first:x}")] + chain
-        elif element.tag == "A" and site:
-            chain = [("I", name, "0", own, str(line)), ("S",) + site] + chain
-        elif element.tag == "S":
-            found.extend((a, b, [("S", file, str(line))] + chain)
-                         for a, b in ranges_of(element.get("v")))
-        inner = (own, str(line)) if element.tag == "A" and not site else None
-        for child in element:
-            walk(child, chain, own, inner)
-
-    walk(xml.parse(path).getroot().find("LM"), [], "", None)
-    return found
+    """(start, end, chain) of all statements in the order of the file, innermost scope first."""
+    structure = Structure(xml.parse(path).getroot().find("LM"))
+    return [(low, high, [shown(scope) for scope in reversed(chain)])
+            for low, high, chain in structure.in_order]
 
 
 class Files(unittest.TestCase):

@@ -363,6 +363,16 @@ static void test_yaml(void **state)
 		sonde_buffer_put_char(&text, ']');
 	sonde_buffer_put_text(&text, "}}}}]");
 	assert_int_equal(read_yaml(sonde_buffer_text(&text)), SONDE_LIMIT);
+	/* a long text that is there very often */
+	sonde_buffer_clear(&text);
+	sonde_buffer_put_text(&text, "roots: [&a {name: ");
+	for (int i = 0; i < 40000; i++)
+		sonde_buffer_put_char(&text, 'x');
+	sonde_buffer_put_char(&text, '}');
+	for (int i = 0; i < 2000; i++)
+		sonde_buffer_put_text(&text, ", *a");
+	sonde_buffer_put_char(&text, ']');
+	assert_int_equal(read_yaml(sonde_buffer_text(&text)), SONDE_LIMIT);
 	sonde_buffer_release(&text);
 }
 

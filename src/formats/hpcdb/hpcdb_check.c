@@ -193,7 +193,7 @@ static enum sonde_status open_files(struct hpcdb_check *check, struct sonde_erro
 	return look_at(check, HPCDB_TRACE_FILE, opened, &fault, &check->trace.file, err);
 }
 
-enum sonde_status hpcdb_check_yaml(struct hpcdb_check *check, struct sonde_error *err)
+static enum sonde_status check_yaml(struct hpcdb_check *check, struct sonde_error *err)
 {
 	struct hpcdb_taxonomy taxonomy;
 	struct sonde_error fault;
@@ -247,9 +247,14 @@ void hpcdb_check_release(struct hpcdb_check *check)
 static enum sonde_status check_all(struct hpcdb_check *check, struct sonde_error *err)
 {
 	static enum sonde_status (*const parts[])(struct hpcdb_check *, struct sonde_error *) = {
-		open_files,	     hpcdb_check_meta,	      hpcdb_check_cct,
-		hpcdb_check_profile, hpcdb_check_propagation, hpcdb_check_statistics,
-		hpcdb_check_trace,   hpcdb_check_yaml,
+		open_files,
+		hpcdb_check_meta,
+		hpcdb_check_cct,
+		hpcdb_check_profile,
+		hpcdb_check_propagation,
+		hpcdb_check_statistics,
+		hpcdb_check_trace,
+		check_yaml,
 	};
 	enum sonde_status status = SONDE_OK;
 

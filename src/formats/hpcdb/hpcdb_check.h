@@ -13,11 +13,7 @@
 
 #define HPCDB_IDS_OF_METRICS 65536
 
-/* A run of bytes that nothing else may lie in. */
-struct hpcdb_extent {
-	uint64_t start, end;
-};
-
+/* Runs of bytes that nothing else may lie in. */
 struct hpcdb_extents {
 	SONDE_VEC(struct sonde_sort_item) items; /* start, end */
 };
@@ -95,7 +91,6 @@ enum sonde_status hpcdb_check_cct(struct hpcdb_check *check, struct sonde_error 
 enum sonde_status hpcdb_check_propagation(struct hpcdb_check *check, struct sonde_error *err);
 enum sonde_status hpcdb_check_statistics(struct hpcdb_check *check, struct sonde_error *err);
 enum sonde_status hpcdb_check_trace(struct hpcdb_check *check, struct sonde_error *err);
-enum sonde_status hpcdb_check_yaml(struct hpcdb_check *check, struct sonde_error *err);
 
 /* Statistics of meta.db that can be worked out, by propMetricId; also for the recovery. */
 enum sonde_status hpcdb_check_plan_statistics(struct hpcdb_check *check, struct sonde_error *err);

@@ -9,6 +9,11 @@
 
 #include "formats/hpcdb/hpcdb_check.h"
 
+/* Of a metric in a scope; real ones have five. More are left alone. */
+#define STATISTICS_LIMIT 64
+/* Pairs of a metric's scopes and statistics that are looked at. */
+#define PAIRS_LIMIT (16 * HPCDB_IDS_OF_METRICS)
+
 double hpcdb_statistic_apply(const struct hpcdb_statistic *statistic, double value)
 {
 	const struct hpcdb_formula_node *node = statistic->formula.nodes.items;
@@ -79,6 +84,7 @@ static enum sonde_status plan_statistic(struct hpcdb_check *check,
 enum sonde_status hpcdb_check_plan_statistics(struct hpcdb_check *check, struct sonde_error *err)
 {
 	const struct hpcdb_meta *meta = &check->meta;
+	uint32_t pairs = 0;
 
 	check->first_statistics =
 		calloc(HPCDB_IDS_OF_METRICS + 1, sizeof(*check->first_statistics));
@@ -93,13 +99,14 @@ enum sonde_status hpcdb_check_plan_statistics(struct hpcdb_check *check, struct 
 		enum sonde_status status = SONDE_OK;
 
 		check->first_statistics[id] = (uint32_t)check->statistics.count;
-		/* scopes of the same metric share them; a metric with very many of both is no real one */
-		if (!instance || check->statistics.count > 16 * HPCDB_IDS_OF_METRICS)
-			continue;
-		for (uint32_t i = 0; i < metric->summary_count && status == SONDE_OK; i++) {
+		for (uint32_t i = 0; instance && i < metric->summary_count && status == SONDE_OK;
+		     i++) {
 			const struct hpcdb_summary *summary =
 				&meta->summaries.items[metric->first_summary + i];
+			size_t planned = check->statistics.count - check->first_statistics[id];
 
+			if (planned >= STATISTICS_LIMIT || pairs++ >= PAIRS_LIMIT)
+				break;
 			if (summary->scope == instance->scope)
 				status = plan_statistic(
 					check, summary,

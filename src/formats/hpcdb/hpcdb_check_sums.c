@@ -9,52 +9,56 @@
 #include <stdlib.h>
 
 #include "formats/hpcdb/hpcdb_check.h"
+#include "formats/hpcdb/hpcdb_families.h"
 
 /* Values of one metric in a context, and what children have of them. */
 struct sums {
-	double point, function, lex_aware, execution;
+	double function, lex_aware, execution;
 	double function_parts, execution_parts, loop_parts;
-	double all_points; /* of all contexts, listed or not */
+	double all_points;	  /* of all contexts, listed or not */
+	bool is_used, is_touched; /* on one of the lists below */
 };
 
 struct closing {
 	struct hpcdb_check *check;
 	const struct hpcdb_plane *plane;
-	uint32_t *slots;
-	struct sums *sums;
+	struct hpcdb_families families;
+	struct sums *sums; /* of each metric */
+	/* metrics that the plane has, and those that the present family has */
+	SONDE_VEC(uint32_t) used, touched;
 	struct sonde_diagnostics *found;
 	uint32_t profile;
 };
 
-static struct sums *sums_of(const struct closing *closing, uint16_t id,
-			    const struct hpcdb_scope_ids **ids)
+/* The metric of an id; HPCDB_NO_RECORD for an id that nothing defines. */
+static uint32_t metric_of(const struct closing *closing, uint16_t id)
 {
-	const struct hpcdb_check *check = closing->check;
-	uint32_t instance = check->prop_instances[id], metric;
+	uint32_t instance = closing->check->prop_instances[id];
 
-	if (instance == HPCDB_NO_RECORD)
-		return NULL;
-	metric = check->meta.instances.items[instance].metric;
-	*ids = &check->scopes[metric];
-	return &closing->sums[metric];
+	return instance == HPCDB_NO_RECORD ? HPCDB_NO_RECORD :
+					     closing->check->meta.instances.items[instance].metric;
 }
 
 /* The values of a context, its own (child NULL) or as parts of its parent's. */
 static void take_values(struct closing *closing, uint32_t number, const struct hpcdb_context *child)
 {
-	const struct hpcdb_scope_ids *ids;
 	uint64_t first, end;
 
 	hpcdb_plane_range(closing->plane, number, &first, &end);
 	for (; first < end; first++) {
 		uint16_t id = hpcdb_plane_metric(closing->plane, first);
 		double value = hpcdb_plane_number(closing->plane, first);
-		struct sums *sums = sums_of(closing, id, &ids);
+		uint32_t metric = metric_of(closing, id);
+		const struct hpcdb_scope_ids *ids;
+		struct sums *sums;
 
-		if (!sums)
+		if (metric == HPCDB_NO_RECORD)
 			continue;
-		if (!child && id == ids->point)
-			sums->point = value;
+		ids = &closing->check->scopes[metric];
+		sums = &closing->sums[metric];
+		if (!sums->is_touched) /* there is room for all metrics */
+			closing->touched.items[closing->touched.count++] = metric;
+		sums->is_touched = true;
 		if (!child && id == ids->function)
 			sums->function = value;
 		if (!child && id == ids->lex_aware)
@@ -119,33 +123,37 @@ static void check_sums(struct closing *closing, uint32_t context, uint32_t metri
 		       sums->execution);
 	if (ids->function != HPCDB_NO_RECORD && ids->lex_aware != HPCDB_NO_RECORD)
 		check_lex_aware(closing, context, metric, sums);
-	sums->point = sums->function = sums->lex_aware = sums->execution = 0;
+	sums->function = sums->lex_aware = sums->execution = 0;
 	sums->function_parts = sums->execution_parts = sums->loop_parts = 0;
+	sums->is_touched = false;
 }
 
-/* Which metrics a context has values of; they are looked at once, and cleared. */
-static void check_context(struct closing *closing, uint32_t context)
+static int compare_numbers(const void *a, const void *b)
 {
-	const struct hpcdb_check *check = closing->check;
-	const struct hpcdb_context *contexts = check->tree.contexts.items;
-	bool has_any = closing->slots[context];
+	const uint32_t *x = a, *y = b;
 
-	if (has_any)
-		take_values(closing, closing->slots[context] - 1, NULL);
-	for (uint32_t child = context + 1; child < contexts[context].end;
-	     child = contexts[child].end) {
-		if (!closing->slots[child])
-			continue;
-		take_values(closing, closing->slots[child] - 1, &contexts[child]);
-		has_any = true;
-	}
-	for (uint32_t i = 0; has_any && i < check->meta.metrics.count; i++) {
-		const struct sums *sums = &closing->sums[i];
+	return (*x > *y) - (*x < *y);
+}
 
-		if (sums->point != 0 || sums->function != 0 || sums->lex_aware != 0 ||
-		    sums->execution != 0 || sums->function_parts != 0 || sums->execution_parts != 0)
-			check_sums(closing, context, i);
+/* The values of a context and its children, which are the members from `first` to before `end`. */
+static void check_family(struct closing *closing, size_t first, size_t end)
+{
+	const struct hpcdb_context *contexts = closing->check->tree.contexts.items;
+	const struct hpcdb_families *families = &closing->families;
+	uint32_t head = hpcdb_family_head(families, first);
+
+	closing->touched.count = 0;
+	for (size_t i = first; i < end; i++) {
+		uint32_t member = hpcdb_family_member(families, i);
+
+		take_values(closing, (uint32_t)families->members.items[i].number,
+			    member == head ? NULL : &contexts[member]);
 	}
+	if (closing->touched.count > 1)
+		qsort(closing->touched.items, closing->touched.count, sizeof(uint32_t),
+		      compare_numbers);
+	for (size_t i = 0; i < closing->touched.count; i++)
+		check_sums(closing, head, closing->touched.items[i]);
 }
 
 /* All points against the root. */
@@ -153,72 +161,85 @@ static void check_root(struct closing *closing)
 {
 	struct hpcdb_check *check = closing->check;
 
-	for (uint32_t i = 0; i < check->meta.metrics.count; i++) {
-		const struct hpcdb_scope_ids *ids = &check->scopes[i];
-		double all = closing->sums[i].all_points, root = 0;
+	for (size_t i = 0; i < closing->used.count; i++) {
+		uint32_t metric = closing->used.items[i];
+		const struct hpcdb_scope_ids *ids = &check->scopes[metric];
+		double all = closing->sums[metric].all_points, root = 0;
 
 		if (ids->point == HPCDB_NO_RECORD || ids->execution == HPCDB_NO_RECORD)
 			continue;
 		hpcdb_plane_find(closing->plane, 0, (uint16_t)ids->execution, &root);
 		if (!hpcdb_is_close(all, root, fabs(all)))
-			report(closing, 0, i, "all that was measured,", all, root);
+			report(closing, 0, metric, "all that was measured,", all, root);
 	}
 }
 
-static void close_plane(struct closing *closing)
+/* Which metrics the plane has, and all that was measured of them. */
+static void add_points(struct closing *closing)
 {
-	struct hpcdb_check *check = closing->check;
-	const struct hpcdb_scope_ids *ids;
-	uint64_t first, end;
+	const struct hpcdb_plane *plane = closing->plane;
 
-	for (uint32_t i = 0; i < closing->plane->context_count; i++) {
-		uint32_t place =
-			hpcdb_ids_find(&check->ids, hpcdb_plane_context(closing->plane, i));
+	closing->used.count = 0;
+	for (uint64_t i = 0; i < plane->value_count; i++) {
+		uint16_t id = hpcdb_plane_metric(plane, i);
+		uint32_t metric = metric_of(closing, id);
+		struct sums *sums;
 
-		if (place != HPCDB_NO_RECORD)
-			closing->slots[place] = i + 1;
-		hpcdb_plane_range(closing->plane, i, &first, &end);
-		for (; first < end; first++) {
-			uint16_t id = hpcdb_plane_metric(closing->plane, first);
-			struct sums *sums = sums_of(closing, id, &ids);
-
-			if (sums && id == ids->point)
-				sums->all_points += hpcdb_plane_number(closing->plane, first);
-		}
+		if (metric == HPCDB_NO_RECORD)
+			continue;
+		sums = &closing->sums[metric];
+		if (!sums->is_used) /* there is room for all metrics */
+			closing->used.items[closing->used.count++] = metric;
+		sums->is_used = true;
+		if (id == closing->check->scopes[metric].point)
+			sums->all_points += hpcdb_plane_number(plane, i);
 	}
-	for (uint32_t i = 0; i < check->tree.contexts.count; i++)
-		check_context(closing, i);
+	if (closing->used.count > 1)
+		qsort(closing->used.items, closing->used.count, sizeof(uint32_t), compare_numbers);
+}
+
+static enum sonde_status close_plane(struct closing *closing, struct sonde_error *err)
+{
+	const struct hpcdb_families *families = &closing->families;
+
+	if (!hpcdb_families_build(&closing->families, closing->plane, &closing->check->tree,
+				  &closing->check->ids))
+		return sonde_fail_nomem(err);
+	add_points(closing);
+	for (size_t i = 0, end; i < families->members.count; i = end) {
+		end = hpcdb_family_end(families, i);
+		check_family(closing, i, end);
+	}
 	check_root(closing);
+	for (size_t i = 0; i < closing->used.count; i++)
+		closing->sums[closing->used.items[i]] = (struct sums){ 0 };
+	return sonde_meter_add(&closing->check->meter, 0, err);
 }
 
 static enum sonde_status close_planes(struct hpcdb_check *check, uint32_t first, uint32_t end,
 				      struct sonde_diagnostics *found, struct sonde_error *err)
 {
-	size_t contexts = check->tree.contexts.count, metrics = check->meta.metrics.count + 1;
-	uint32_t *slots = malloc(contexts * sizeof(*slots));
-	struct sums *sums = malloc(metrics * sizeof(*sums));
-	struct closing closing = { .check = check, .found = found, .slots = slots, .sums = sums };
+	size_t metrics = check->meta.metrics.count + 1;
+	struct sums *sums = calloc(metrics, sizeof(*sums));
+	struct closing closing = { .check = check, .found = found, .sums = sums };
 	enum sonde_status status = SONDE_OK;
 
-	if (!slots || !sums) {
-		free(slots);
-		free(sums);
-		return sonde_fail_nomem(err);
-	}
+	if (!sums || !sonde_vec_reserve(&closing.used, metrics) ||
+	    !sonde_vec_reserve(&closing.touched, metrics))
+		status = sonde_fail_nomem(err);
 	for (; first < end && status == SONDE_OK; first++) {
 		struct hpcdb_profile_info info = hpcdb_profile_at(&check->profile, first);
 
 		if (info.is_summary)
 			continue;
-		memset(slots, 0, contexts * sizeof(*slots));
-		memset(sums, 0, metrics * sizeof(*sums));
 		closing.plane = &info.plane;
 		closing.profile = first;
-		close_plane(&closing);
-		status = sonde_meter_add(&check->meter, 0, err);
+		status = close_plane(&closing, err);
 	}
-	free(slots);
 	free(sums);
+	sonde_vec_release(&closing.used);
+	sonde_vec_release(&closing.touched);
+	hpcdb_families_release(&closing.families);
 	return status;
 }
 

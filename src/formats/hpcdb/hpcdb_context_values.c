@@ -13,7 +13,7 @@ struct context_values {
 	uint32_t context;
 	uint32_t next;	 /* metric of the model */
 	uint64_t budget; /* values that may still be read of cct.db: as many as it has room for */
-	double *row;	 /* of each track */
+	double *row;	 /* of each track; 0 between metrics */
 	double *parts;	 /* likewise, of the children */
 	SONDE_VEC(struct sonde_value) batch;
 };
@@ -94,7 +94,6 @@ static bool add_metric(struct context_values *self, uint32_t number)
 	const struct hpcdb_model_metric *metric = &self->database->metrics.items[number];
 	uint32_t tracks = self->database->track_count;
 
-	memset(self->row, 0, tracks * sizeof(*self->row));
 	if (metric->is_statistic || !add_row(self, self->context, metric->id, self->row))
 		return true;
 	if (metric->is_point)
@@ -109,6 +108,7 @@ static bool add_metric(struct context_values *self, uint32_t number)
 			return false;
 		*value = (struct sonde_value){ i, self->context, number, self->row[i] };
 	}
+	memset(self->row, 0, tracks * sizeof(*self->row));
 	return true;
 }
 

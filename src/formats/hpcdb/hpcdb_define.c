@@ -105,7 +105,8 @@ static enum sonde_status define_functions(struct hpcdb_recording *database, stru
 	return status;
 }
 
-const char *hpcdb_statistic_name(const struct hpcdb_summary *summary, char *space, size_t size)
+/* "sum", "count" ... of a formula and a way to combine, in `space` where it is none of the usual. */
+static const char *statistic_name(const struct hpcdb_summary *summary, char *space, size_t size)
 {
 	static const char *const combines[] = { "sum", "min", "max" };
 	const char *combine = summary->combine <= HPCDB_COMBINE_MAX ? combines[summary->combine] :
@@ -271,7 +272,7 @@ static enum sonde_status define_summary(struct hpcdb_recording *database, uint32
 	}
 	status = add_scope(database, summary->scope, &metric.scope, err);
 	if (status == SONDE_OK)
-		status = add_string(database, hpcdb_statistic_name(summary, space, sizeof(space)),
+		status = add_string(database, statistic_name(summary, space, sizeof(space)),
 				    &metric.statistic, err);
 	if (status == SONDE_OK)
 		status = add_metric(database, &metric, &place, &id, err);
@@ -363,23 +364,21 @@ static uint16_t known_kind(const struct hpcdb_meta *meta, uint16_t kind)
 struct processes {
 	struct sonde_text_map numbers;
 	struct sonde_arena keys;
+	uint32_t name; /* of all of them: the title, which may be long */
 };
 
 /* The process of a track: nodes and ranks tell processes from each other. */
 static enum sonde_status define_process(struct hpcdb_recording *database, struct processes *known,
 					const char *key, uint32_t *process, struct sonde_error *err)
 {
-	struct sonde_process definition = { .os_id = SONDE_NONE };
+	struct sonde_process definition = { .os_id = SONDE_NONE, .name = known->name };
 	size_t length = strlen(key);
 	enum sonde_status status;
 
 	*process = sonde_text_map_find(&known->numbers, key, length);
 	if (*process != SONDE_NONE)
 		return SONDE_OK;
-	status = add_text(database, database->meta.title, &definition.name, err);
-	if (status == SONDE_OK)
-		status = sonde_definitions_add_process(database->definitions, &definition, process,
-						       err);
+	status = sonde_definitions_add_process(database->definitions, &definition, process, err);
 	if (status < 0)
 		return status;
 	key = sonde_arena_copy_text(&known->keys, key, length);
@@ -492,6 +491,8 @@ static enum sonde_status define_tracks(struct hpcdb_recording *database, struct 
 		status = add_string(database, "realtime", &clock.name, err);
 	if (status == SONDE_OK)
 		status = sonde_definitions_add_clock(database->definitions, &clock, &id, err);
+	if (status == SONDE_OK)
+		status = add_text(database, database->meta.title, &processes.name, err);
 	/* functions and modules belong to process 0, which must be there without any track too */
 	if (status == SONDE_OK && !database->track_count)
 		status = define_process(database, &processes, "", &id, err);

@@ -43,8 +43,7 @@ void hpcdb_formula_release(struct hpcdb_formula *formula)
 	sonde_vec_release(&formula->nodes);
 }
 
-/* Higher binds closer. */
-static unsigned int precedence(enum hpcdb_operation operation)
+unsigned int hpcdb_formula_precedence(enum hpcdb_operation operation)
 {
 	switch (operation) {
 	case HPCDB_ADD:
@@ -107,8 +106,8 @@ static enum sonde_status add_operand(struct hpcdb_formula_builder *builder,
 	return add_node(builder, node, err);
 }
 
-enum sonde_status hpcdb_builder_number(struct hpcdb_formula_builder *builder, double number,
-				       struct sonde_error *err)
+static enum sonde_status builder_number(struct hpcdb_formula_builder *builder, double number,
+					struct sonde_error *err)
 {
 	struct hpcdb_formula_node node = { .operation = HPCDB_NUMBER, .number = number };
 
@@ -149,7 +148,7 @@ static enum sonde_status pop_operations(struct hpcdb_formula_builder *builder, u
 	       !builder->stack[builder->depth - 1].is_group) {
 		enum hpcdb_operation operation = builder->stack[builder->depth - 1].operation;
 
-		if (precedence(operation) < least)
+		if (hpcdb_formula_precedence(operation) < least)
 			break;
 		builder->depth--;
 		status = add_operation(builder, operation, operation == HPCDB_NEGATE ? 1 : 2, err);
@@ -173,7 +172,8 @@ static enum sonde_status put_sign(struct hpcdb_formula_builder *builder, char si
 		return sonde_fail(err, SONDE_CORRUPT, SONDE_NO_OFFSET,
 				  "expected an operand before '%c' in a formula, found none", sign);
 	}
-	status = pop_operations(builder, precedence(operation) + (operation == HPCDB_POWER), err);
+	status = pop_operations(
+		builder, hpcdb_formula_precedence(operation) + (operation == HPCDB_POWER), err);
 	if (status == SONDE_OK)
 		status = push(builder, operation, false, err);
 	builder->has_operand = false;
@@ -324,7 +324,7 @@ static enum sonde_status put_number(struct hpcdb_formula_builder *builder, const
 	if (*end)
 		return sonde_fail(err, SONDE_CORRUPT, SONDE_NO_OFFSET,
 				  "expected a number in a formula, found \"%s\"", copy);
-	return hpcdb_builder_number(builder, number, err);
+	return builder_number(builder, number, err);
 }
 
 /* "#12", "$12", "@12", "$$"; *used is 0 where it is none of them. */

@@ -58,6 +58,9 @@ void hpcdb_formula_release(struct hpcdb_formula *formula);
 enum sonde_status hpcdb_formula_parse(struct hpcdb_formula *formula, const char *text,
 				      size_t length, struct sonde_error *err);
 
+/* How close an operation binds its operands; higher is closer. */
+unsigned int hpcdb_formula_precedence(enum hpcdb_operation operation);
+
 /* Both mean the same: equal but for spaces and parentheses without use. */
 bool hpcdb_formula_equal(const struct hpcdb_formula *a, const struct hpcdb_formula *b);
 
@@ -104,8 +107,6 @@ struct hpcdb_formula_builder {
 };
 
 void hpcdb_builder_begin(struct hpcdb_formula_builder *builder, struct hpcdb_formula *formula);
-enum sonde_status hpcdb_builder_number(struct hpcdb_formula_builder *builder, double number,
-				       struct sonde_error *err);
 enum sonde_status hpcdb_builder_reference(struct hpcdb_formula_builder *builder, uint32_t reference,
 					  struct sonde_error *err);
 /* A piece of infix text: it may begin and end in the middle of a formula. */

@@ -225,24 +225,14 @@ void hpcdb_formula_put_yaml(const struct hpcdb_formula *formula, struct sonde_bu
 		put_yaml(&printing, formula->nodes.count - 1);
 }
 
+/* Numbers and functions stand for themselves; a negative number has a sign. */
 static unsigned int text_precedence(const struct hpcdb_formula_node *node)
 {
-	switch (node->operation) {
-	case HPCDB_ADD:
-	case HPCDB_SUBTRACT:
-		return 1;
-	case HPCDB_MULTIPLY:
-	case HPCDB_DIVIDE:
-		return 2;
-	case HPCDB_NEGATE:
-		return 3;
-	case HPCDB_POWER:
-		return 4;
-	case HPCDB_NUMBER:
-		return node->number < 0 ? 3 : 5;
-	default:
+	if (node->operation == HPCDB_NUMBER)
+		return node->number < 0 ? hpcdb_formula_precedence(HPCDB_NEGATE) : 5;
+	if (node->operation < HPCDB_NEGATE || node->operation > HPCDB_POWER)
 		return 5;
-	}
+	return hpcdb_formula_precedence(node->operation);
 }
 
 static void put_text(const struct printing *printing, size_t at, unsigned int least);

@@ -95,7 +95,6 @@ enum hpcdb_tree_fault {
 	HPCDB_TREE_OUTSIDE, /* children not within the section */
 	HPCDB_TREE_SHARED,  /* bytes that belong to a context already: shared children, or a loop */
 	HPCDB_TREE_CUT,	    /* the last child goes beyond its parent's array */
-	HPCDB_TREE_TOO_MANY,
 };
 
 struct hpcdb_tree {

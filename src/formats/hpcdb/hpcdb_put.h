@@ -5,6 +5,7 @@
 
 #include "base/buffer.h"
 #include "base/bytes.h"
+#include "formats/hpcdb/hpcdb_layout.h"
 
 static inline void hpcdb_put_u16(struct sonde_buffer *out, uint16_t value)
 {
@@ -72,6 +73,15 @@ static inline double hpcdb_load_double(const uint8_t *place)
 
 	memcpy(&value, &bits, sizeof(value));
 	return value;
+}
+
+/* Magic and version at the start of a file; `format` has four letters. */
+static inline void hpcdb_put_magic(struct sonde_buffer *out, const char *format)
+{
+	sonde_buffer_put(out, HPCDB_MAGIC, HPCDB_MAGIC_SIZE);
+	sonde_buffer_put(out, format, 4);
+	sonde_buffer_put_char(out, HPCDB_MAJOR_VERSION);
+	sonde_buffer_put_char(out, HPCDB_MINOR_VERSION);
 }
 
 #endif

@@ -86,8 +86,6 @@ enum sonde_status hpcdb_open(struct sonde_recording *recording, struct sonde_err
 
 /* Definitions of an opened database: hpcdb_define.c. */
 enum sonde_status hpcdb_define(struct hpcdb_recording *database, struct sonde_error *err);
-/* "sum", "count" ... of a formula and a way to combine, in `space` where it is none of the usual. */
-const char *hpcdb_statistic_name(const struct hpcdb_summary *summary, char *space, size_t size);
 
 /* The hooks of struct sonde_recording_ops. */
 enum sonde_status hpcdb_contexts(struct sonde_recording *recording,

@@ -38,10 +38,7 @@ enum sonde_status hpcdb_begin_file(struct hpcdb_recovery *recovery, enum hpcdb_f
 	status = sonde_output_open(output, path, err);
 	free(path);
 	sonde_buffer_clear(buffer);
-	sonde_buffer_put(buffer, HPCDB_MAGIC, HPCDB_MAGIC_SIZE);
-	sonde_buffer_put(buffer, hpcdb_file_types[kind].format, 4);
-	sonde_buffer_put_char(buffer, HPCDB_MAJOR_VERSION);
-	sonde_buffer_put_char(buffer, HPCDB_MINOR_VERSION);
+	hpcdb_put_magic(buffer, hpcdb_file_types[kind].format);
 	return status;
 }
 
@@ -156,7 +153,7 @@ static enum sonde_status write_lines(struct hpcdb_recovery *recovery, struct son
 	return status;
 }
 
-enum sonde_status hpcdb_recover_trace(struct hpcdb_recovery *recovery, struct sonde_error *err)
+static enum sonde_status recover_trace(struct hpcdb_recovery *recovery, struct sonde_error *err)
 {
 	struct hpcdb_trace *trace = &recovery->source.trace;
 	struct sonde_output output = { .fd = -1 };
@@ -312,7 +309,7 @@ static enum sonde_status write_files(struct hpcdb_recovery *recovery, const char
 	if (status == SONDE_OK)
 		status = hpcdb_recover_values(recovery, err);
 	if (status == SONDE_OK)
-		status = hpcdb_recover_trace(recovery, err);
+		status = recover_trace(recovery, err);
 	if (status == SONDE_OK)
 		status = copy_beside(recovery->source.folder, staged.work, err);
 	if (status == SONDE_OK)

@@ -19,7 +19,6 @@ struct hpcdb_recovery {
 
 /* Both from what is whole of either; profile.db is written first. */
 enum sonde_status hpcdb_recover_values(struct hpcdb_recovery *recovery, struct sonde_error *err);
-enum sonde_status hpcdb_recover_trace(struct hpcdb_recovery *recovery, struct sonde_error *err);
 
 /* Writes a buffer and empties it. */
 enum sonde_status hpcdb_flush(struct sonde_output *output, struct sonde_buffer *buffer,

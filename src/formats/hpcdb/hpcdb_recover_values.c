@@ -52,7 +52,7 @@ static void put_value(struct rewriting *self, uint32_t context, uint16_t metric,
 		self->is_changed = true;
 		return;
 	}
-	if (!count || self->indices.failed || sonde_load_u32le(last) != context) {
+	if (!last || self->indices.failed || sonde_load_u32le(last) != context) {
 		hpcdb_put_u32(&self->indices, context);
 		hpcdb_put_u64(&self->indices, self->values.size / HPCDB_PROFILE_VALUE_SIZE);
 	}
@@ -377,23 +377,18 @@ static void put_statistics(struct rewriting *self, size_t from, size_t to)
 	}
 }
 
+static int compare_ids(const void *a, const void *b)
+{
+	return (int)sonde_load_u16le(a) - (int)sonde_load_u16le(b);
+}
+
 /* Statistics of a context may come in the order of metrics, which is not that of their ids. */
 static void order_statistics(struct rewriting *self, size_t from)
 {
-	uint8_t *values = (uint8_t *)self->values.data;
-	size_t size = HPCDB_PROFILE_VALUE_SIZE;
-
-	for (size_t i = from + size; !self->values.failed && i < self->values.size; i += size) {
-		uint8_t moved[HPCDB_PROFILE_VALUE_SIZE];
-		size_t place = i;
-
-		memcpy(moved, values + i, size);
-		for (; place > from &&
-		       sonde_load_u16le(values + place - size) > sonde_load_u16le(moved);
-		     place -= size)
-			memcpy(values + place, values + place - size, size);
-		memcpy(values + place, moved, size);
-	}
+	if (!self->values.failed && self->values.size > from)
+		qsort(self->values.data + from,
+		      (self->values.size - from) / HPCDB_PROFILE_VALUE_SIZE,
+		      HPCDB_PROFILE_VALUE_SIZE, compare_ids);
 }
 
 /* The block of one context, from order[from] to before order[to]. */

@@ -72,11 +72,13 @@ uint32_t hpcdb_taxonomy_find(const struct hpcdb_meta *meta, const struct hpcdb_i
 	for (uint32_t i = 0; i < meta->summaries.count && found == HPCDB_NO_RECORD && *budget;
 	     i++) {
 		const struct hpcdb_summary *summary = &meta->summaries.items[i];
+		const struct hpcdb_text *name = &meta->metrics.items[summary->metric].name;
+		uint64_t cost = 1 + (name->length + summary->formula.length) / 64;
 
-		--*budget;
+		*budget -= cost < *budget ? cost : *budget;
 		if (summary->scope == HPCDB_NO_RECORD || summary->combine != input->combine ||
 		    strcmp(meta->scopes.items[summary->scope].name.text, input->scope) ||
-		    strcmp(meta->metrics.items[summary->metric].name.text, input->metric))
+		    strcmp(name->text, input->metric))
 			continue;
 		if (hpcdb_formula_parse(&formula, summary->formula.text, summary->formula.length,
 					NULL) == SONDE_OK &&

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "formats/hpcdb/hpcdb_families.h"
 #include "formats/hpcdb/hpcdb_read.h"
 
 #define BATCH 1024
@@ -15,9 +16,9 @@ struct values {
 	struct hpcdb_plane plane;
 	bool is_statistics;
 	uint32_t track;
-	uint32_t next;	 /* context */
-	uint32_t *slots; /* of each context: its number in the plane, plus one */
-	double *parts;	 /* of each metric: what children have of it */
+	size_t next;   /* of the members of families */
+	double *parts; /* of each metric: what children have of it */
+	struct hpcdb_families families;
 	SONDE_VEC(struct sonde_value) batch;
 };
 
@@ -25,7 +26,10 @@ double hpcdb_own_value(double whole, double parts)
 {
 	double own = whole - parts;
 
-	return fabs(own) <= fabs(whole) * ROUNDING || (own < 0) != (whole < 0) ? 0 : own;
+	/* infinity without infinity says nothing */
+	if (isnan(own) || fabs(own) <= fabs(whole) * ROUNDING || (own < 0) != (whole < 0))
+		return 0;
+	return own;
 }
 
 static const struct hpcdb_use *find_use(const struct values *self, uint16_t id)
@@ -39,25 +43,29 @@ static const struct hpcdb_use *find_use(const struct values *self, uint16_t id)
 	return use->metric == SONDE_NONE ? NULL : use;
 }
 
-/* Adds up (sign 1) or clears (sign 0) what the children of a context have. */
-static void sum_parts(struct values *self, uint32_t parent, double sign)
+/* Adds up what the children of a context have, or clears it for the next one. */
+static void sum_parts(struct values *self, size_t child, size_t last, bool is_clearing)
 {
 	const struct hpcdb_context *contexts = self->database->tree.contexts.items;
+	const struct hpcdb_families *families = &self->families;
 	uint64_t first, end;
 
-	for (uint32_t child = parent + 1; child < contexts[parent].end;
-	     child = contexts[child].end) {
-		if (!self->slots[child])
-			continue;
-		hpcdb_plane_range(&self->plane, self->slots[child] - 1, &first, &end);
+	for (; child < last; child++) {
+		const struct hpcdb_context *context =
+			&contexts[hpcdb_family_member(families, child)];
+
+		hpcdb_plane_range(&self->plane, (uint32_t)families->members.items[child].number,
+				  &first, &end);
 		for (; first < end; first++) {
 			const struct hpcdb_use *use =
 				find_use(self, hpcdb_plane_metric(&self->plane, first));
 			double *part = use ? &self->parts[use->of_metric] : NULL;
 
 			if (use && use->is_base &&
-			    hpcdb_is_part(&self->database->bases[use->of_metric], &contexts[child]))
-				*part = (*part + hpcdb_plane_number(&self->plane, first)) * sign;
+			    hpcdb_is_part(&self->database->bases[use->of_metric], context))
+				*part = is_clearing ?
+						0 :
+						*part + hpcdb_plane_number(&self->plane, first);
 		}
 	}
 }
@@ -99,14 +107,17 @@ static uint32_t point_of(const struct values *self, const struct hpcdb_use *use)
 	return self->is_statistics ? base->sum_point : base->point;
 }
 
-static bool add_context(struct values *self, uint32_t context)
+/* The values of the head of a family, whose children follow up to `last`. */
+static bool add_context(struct values *self, size_t head, size_t last)
 {
+	uint32_t context = hpcdb_family_head(&self->families, head);
 	size_t start = self->batch.count;
 	uint64_t first, end;
 	bool is_good = true;
 
-	hpcdb_plane_range(&self->plane, self->slots[context] - 1, &first, &end);
-	sum_parts(self, context, 1);
+	hpcdb_plane_range(&self->plane, (uint32_t)self->families.members.items[head].number, &first,
+			  &end);
+	sum_parts(self, head + 1, last, false);
 	for (; first < end && is_good; first++) {
 		const struct hpcdb_use *use =
 			find_use(self, hpcdb_plane_metric(&self->plane, first));
@@ -123,7 +134,7 @@ static bool add_context(struct values *self, uint32_t context)
 		if (is_good && value != 0)
 			is_good = add_value(self, context, use->metric, value);
 	}
-	sum_parts(self, context, 0);
+	sum_parts(self, head + 1, last, true);
 	if (self->batch.count > start)
 		order_values(self->batch.items + start, self->batch.count - start);
 	return is_good;
@@ -134,11 +145,15 @@ static enum sonde_status values_next(struct sonde_value_cursor *cursor,
 				     struct sonde_error *err)
 {
 	struct values *self = (struct values *)cursor;
-	uint32_t contexts = (uint32_t)self->database->tree.contexts.count;
+	const struct hpcdb_families *families = &self->families;
 
 	self->batch.count = 0;
-	for (; self->slots && self->next < contexts && self->batch.count < BATCH; self->next++) {
-		if (self->slots[self->next] && !add_context(self, self->next))
+	while (self->next < families->members.count && self->batch.count < BATCH) {
+		size_t head = self->next;
+
+		self->next = hpcdb_family_end(families, head);
+		if (hpcdb_family_head(families, head) == hpcdb_family_member(families, head) &&
+		    !add_context(self, head, self->next))
 			return sonde_fail_nomem(err);
 	}
 	*values = self->batch.items;
@@ -150,7 +165,7 @@ static void values_free(struct sonde_value_cursor *cursor)
 {
 	struct values *self = (struct values *)cursor;
 
-	free(self->slots);
+	hpcdb_families_release(&self->families);
 	free(self->parts);
 	sonde_vec_release(&self->batch);
 	free(self);
@@ -160,24 +175,6 @@ static const struct sonde_value_cursor_ops values_ops = {
 	.next = values_next,
 	.free = values_free,
 };
-
-/* Runs of values that overlap those before are damage, and would make a small file endless. */
-static void place_slots(struct values *self)
-{
-	uint64_t reached = 0, first, end;
-
-	for (uint32_t i = 0; i < self->plane.context_count; i++) {
-		uint32_t context =
-			hpcdb_ids_find(&self->database->ids, hpcdb_plane_context(&self->plane, i));
-
-		hpcdb_plane_range(&self->plane, i, &first, &end);
-		if (first < reached)
-			continue;
-		reached = end;
-		if (context != HPCDB_NO_RECORD && !self->slots[context])
-			self->slots[context] = i + 1;
-	}
-}
 
 static struct hpcdb_plane plane_of(const struct hpcdb_recording *database, uint32_t track)
 {
@@ -211,13 +208,12 @@ enum sonde_status hpcdb_values_open(struct sonde_recording *recording, uint32_t 
 	self->is_statistics = track == SONDE_NONE;
 	self->plane = plane_of(database, track);
 	if (self->plane.context_count) {
-		self->slots = calloc(count, sizeof(*self->slots));
 		self->parts = calloc(database->meta.metrics.count + 1, sizeof(*self->parts));
-		if (!self->slots || !self->parts) {
+		if (!self->parts || !hpcdb_families_build(&self->families, &self->plane,
+							  &database->tree, &database->ids)) {
 			values_free(&self->base);
 			return sonde_fail_nomem(err);
 		}
-		place_slots(self);
 	}
 	*cursor = &self->base;
 	return SONDE_OK;

@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/utf8.h"
 #include "formats/hpcdb/hpcdb_write_meta.h"
+#include "model/recording.h"
 
 static const char *const scope_names[HPCDB_SCOPE_COUNT] = {
 	[HPCDB_POINT] = "point",
@@ -280,7 +281,7 @@ static void put_strings(struct sonde_buffer *out, const struct hpcdb_job *job,
 			entries[n++] = put_text(out, strings, context->name);
 		} else {
 			entries[n++] = out->size;
-			hpcdb_put_string(out, hpcdb_entry_name(context->entry));
+			hpcdb_put_string(out, sonde_entry_name(context->entry));
 		}
 	}
 	ids = hpcdb_used_modules(job->used, &count);
@@ -368,18 +369,6 @@ uint64_t hpcdb_function_place(const struct hpcdb_job *job, const struct hpcdb_pl
 
 	return number == UINT32_MAX ? 0 :
 				      places->functions + (uint64_t)number * HPCDB_FUNCTION_SIZE;
-}
-
-const char *hpcdb_entry_name(uint8_t entry)
-{
-	switch (entry) {
-	case SONDE_ENTRY_MAIN_THREAD:
-		return "main thread";
-	case SONDE_ENTRY_APPLICATION_THREAD:
-		return "application thread";
-	default:
-		return "unknown entry";
-	}
 }
 
 static uint64_t *offsets_of(const uint32_t *(*list)(const struct hpcdb_used *, uint32_t *),

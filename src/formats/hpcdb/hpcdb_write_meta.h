@@ -26,7 +26,6 @@ void hpcdb_meta_section(struct sonde_buffer *out, enum hpcdb_meta_section sectio
 
 /* "point" and so on. */
 const char *hpcdb_scope_name(enum hpcdb_scope scope);
-const char *hpcdb_entry_name(uint8_t entry);
 
 /* Writes the file: `head`, whose header it completes, and the tree behind it. */
 enum sonde_status hpcdb_write_tree(struct hpcdb_job *job, struct sonde_buffer *head,

@@ -139,8 +139,6 @@ void hpcdb_put_name(struct sonde_buffer *out, const struct hpcdb_job *job, const
 /* A whole small file in the job's folder. */
 enum sonde_status hpcdb_put_file(const struct hpcdb_job *job, const char *name,
 				 const struct sonde_buffer *text, struct sonde_error *err);
-/* Magic and version at the start of a buffer; `format` has four letters. */
-void hpcdb_put_magic(struct sonde_buffer *out, const char *format);
 
 /* The work of one worker for one track: propagation and encoding. Kept from track to track. */
 struct hpcdb_encoder;

@@ -218,12 +218,11 @@ static void put_profile(struct sonde_buffer *out, const struct hpcdb_plane *plan
 static void put_profiles(struct sonde_buffer *out, const struct hpcdb_job *job)
 {
 	const struct hpcdb_world *world = job->world;
+	struct hpcdb_plane none = { .offset = hpcdb_profile_data_offset(world) };
 	uint64_t tuple = tuples_offset(world);
 
 	put_profile(out, &job->summary, 0, HPCDB_PROFILE_IS_SUMMARY);
 	for (uint32_t i = 0; i < world->track_count; i++) {
-		struct hpcdb_plane none = { .offset = hpcdb_profile_data_offset(world) };
-
 		put_profile(out, job->options->no_thread_values ? &none : &job->planes[i], tuple,
 			    0);
 		tuple += tuple_size(&world->tracks[i]);

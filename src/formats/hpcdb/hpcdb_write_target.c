@@ -136,11 +136,3 @@ void hpcdb_put_name(struct sonde_buffer *out, const struct hpcdb_job *job, const
 	job->written->names_mended += !sonde_buffer_put_utf8(out, name, strlen(name));
 	sonde_buffer_put_char(out, 0);
 }
-
-void hpcdb_put_magic(struct sonde_buffer *out, const char *format)
-{
-	sonde_buffer_put(out, HPCDB_MAGIC, HPCDB_MAGIC_SIZE);
-	sonde_buffer_put(out, format, 4);
-	sonde_buffer_put_char(out, HPCDB_MAJOR_VERSION);
-	sonde_buffer_put_char(out, HPCDB_MINOR_VERSION);
-}

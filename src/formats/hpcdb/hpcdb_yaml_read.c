@@ -11,6 +11,7 @@
 
 #define SIZE_LIMIT (64 << 20) /* bytes of a file */
 #define VISIT_LIMIT 1000000   /* nodes looked at, as often as they are */
+#define TEXT_OF_VISIT 64      /* bytes of a text that count as one more */
 #define DEPTH_LIMIT 32	      /* metrics within each other, and maps merged into maps */
 
 struct reading {
@@ -29,6 +30,12 @@ static enum sonde_status fail_at(const yaml_node_t *node, struct sonde_error *er
 			  node ? node->start_mark.line + 1 : 0, expected);
 }
 
+static enum sonde_status fail_visits(struct sonde_error *err)
+{
+	return sonde_fail(err, SONDE_LIMIT, SONDE_NO_OFFSET,
+			  "metrics with more than %d parts in all are not read", VISIT_LIMIT);
+}
+
 /* The node of that number, counted; NULL where there have been too many. */
 static yaml_node_t *visit(struct reading *reading, int number)
 {
@@ -36,6 +43,12 @@ static yaml_node_t *visit(struct reading *reading, int number)
 		return NULL;
 	reading->visits++;
 	return yaml_document_get_node(reading->document, number);
+}
+
+/* A text is gone through: an alias may name a long one very often. */
+static void count_text(struct reading *reading, const yaml_node_t *node)
+{
+	reading->visits += node->data.scalar.length / TEXT_OF_VISIT;
 }
 
 static bool is_text(const yaml_node_t *node, const char *text)
@@ -69,6 +82,7 @@ static const char *copy_text(struct reading *reading, const yaml_node_t *node)
 {
 	if (!node || node->type != YAML_SCALAR_NODE)
 		return "";
+	count_text(reading, node);
 	return sonde_arena_copy_text(
 		&reading->taxonomy->texts, (const char *)node->data.scalar.value,
 		strnlen((const char *)node->data.scalar.value, node->data.scalar.length));
@@ -156,9 +170,7 @@ static enum sonde_status put_node(struct reading *reading, int number, struct so
 	const yaml_node_t *node = visit(reading, number);
 
 	if (!node)
-		return sonde_fail(err, SONDE_LIMIT, SONDE_NO_OFFSET,
-				  "formulas with more than %d parts in all are not read",
-				  VISIT_LIMIT);
+		return fail_visits(err);
 	if (reading->input_numbers[number - 1])
 		return hpcdb_builder_reference(&reading->builder,
 					       reading->input_numbers[number - 1] - 1, err);
@@ -168,6 +180,7 @@ static enum sonde_status put_node(struct reading *reading, int number, struct so
 		return put_function(reading, node, err);
 	if (node->type != YAML_SCALAR_NODE)
 		return fail_at(node, err, "a part of a formula");
+	count_text(reading, node);
 	return hpcdb_builder_text(&reading->builder, (const char *)node->data.scalar.value,
 				  node->data.scalar.length, err);
 }
@@ -251,8 +264,11 @@ static enum sonde_status read_variant(struct reading *reading, const yaml_node_t
 				    format ? format : find_key(reading, metric, "format", 0)),
 		.render = read_render(reading, find_key(reading, node, "render", 0)),
 	};
-	if (child && child->type == YAML_SCALAR_NODE)
+	if (child && child->type == YAML_SCALAR_NODE) {
 		variant->child_variant = copy_text(reading, child);
+		if (!variant->child_variant)
+			return sonde_fail_nomem(err);
+	}
 	if (!variant->name || !variant->format)
 		return sonde_fail_nomem(err);
 	if (is_text(formula, "first"))
@@ -303,7 +319,7 @@ static enum sonde_status read_metrics(struct reading *reading, const yaml_node_t
 		uint32_t number = (uint32_t)taxonomy->metrics.count - 1;
 
 		if (!node)
-			return fail_at(list, err, "fewer metrics");
+			return fail_visits(err);
 		if (!metric)
 			return sonde_fail_nomem(err);
 		*metric = (struct hpcdb_shown_metric){
@@ -353,9 +369,7 @@ static enum sonde_status read_document(struct reading *reading, struct sonde_err
 		status = read_metrics(reading, find_key(reading, root, "roots", 0), SONDE_NONE, 0,
 				      err);
 	if (status == SONDE_OK && reading->visits >= VISIT_LIMIT)
-		status = sonde_fail(err, SONDE_LIMIT, SONDE_NO_OFFSET,
-				    "metrics with more than %d parts in all are not read",
-				    VISIT_LIMIT);
+		status = fail_visits(err);
 	free(reading->input_numbers);
 	return status;
 }

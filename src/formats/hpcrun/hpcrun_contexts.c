@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "formats/hpcrun/hpcrun_read.h"
+#include "model/recording.h"
 
 void hpcrun_places_release(struct hpcrun_places *places)
 {
@@ -200,16 +201,11 @@ static enum sonde_status make_entry(struct sonde_definitions *definitions,
 				    struct sonde_context *context, uint8_t entry,
 				    struct sonde_error *err)
 {
-	static const char *const names[] = {
-		[SONDE_ENTRY_UNKNOWN] = "unknown entry",
-		[SONDE_ENTRY_MAIN_THREAD] = "main thread",
-		[SONDE_ENTRY_APPLICATION_THREAD] = "application thread",
-	};
+	const char *name = sonde_entry_name(entry);
 
 	context->kind = SONDE_CONTEXT_ENTRY;
 	context->entry = entry;
-	return sonde_definitions_add_string(definitions, names[entry], strlen(names[entry]),
-					    &context->name, err);
+	return sonde_definitions_add_string(definitions, name, strlen(name), &context->name, err);
 }
 
 static enum sonde_status make_context(struct sonde_definitions *definitions,

@@ -202,3 +202,27 @@ bool hpcrun_value_of(const struct hpcrun_metric *metric, uint64_t bits, double *
 	*value = number * (double)metric->period;
 	return isfinite(*value) && *value != 0;
 }
+
+static void add_module(struct hpcrun_ids *ids, uint16_t module)
+{
+	ids->modules[module >> 6] |= UINT64_C(1) << (module & 63);
+}
+
+void hpcrun_note_modules(struct hpcrun_decoder *decoder, const uint16_t *always, size_t count)
+{
+	const struct hpcrun_profile *profile = decoder->profile;
+	struct hpcrun_ids *ids = profile->ids;
+
+	memset(ids->modules, 0, sizeof(ids->modules));
+	for (size_t i = 0; i < count; i++)
+		add_module(ids, always[i]);
+	for (size_t i = 0; i < profile->modules.count; i++) {
+		uint16_t id = profile->modules.items[i].id;
+
+		if (hpcrun_ids_has_module(ids, id))
+			hpcrun_found(decoder->diagnostics, MODULE_TWICE, decoder->file,
+				     SONDE_NO_OFFSET, "a new number for %s\t%u",
+				     profile->modules.items[i].path, id);
+		add_module(ids, id);
+	}
+}

@@ -18,7 +18,6 @@
 struct hpcrun_decoder {
 	struct sonde_bytes bytes;
 	bool little_endian;
-	bool head_only; /* no nodes, no values */
 	struct hpcrun_profile *profile;
 	struct sonde_diagnostics *diagnostics; /* NULL: every error ends the decoding */
 	const char *file;		       /* for findings */
@@ -153,5 +152,11 @@ static inline bool hpcrun_ids_has_module(const struct hpcrun_ids *ids, uint16_t 
 {
 	return ids->modules[module >> 6] >> (module & 63) & 1;
 }
+
+/*
+ * Sets the numbers that nodes may name: those that are `always` there, and those of the modules that the
+ * profile lists. One that is listed and there already is told.
+ */
+void hpcrun_note_modules(struct hpcrun_decoder *decoder, const uint16_t *always, size_t count);
 
 #endif

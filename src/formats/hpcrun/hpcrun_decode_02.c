@@ -323,24 +323,6 @@ static void id_range(const struct hpcrun_decoder *decoder, uint64_t count, size_
 	}
 }
 
-static void note_modules(struct epoch_reader *reader)
-{
-	const struct hpcrun_decoder *decoder = reader->decoder;
-	const struct hpcrun_profile *profile = decoder->profile;
-	struct hpcrun_ids *ids = profile->ids;
-
-	memset(ids->modules, 0, sizeof(ids->modules));
-	for (size_t i = 0; i < profile->modules.count; i++) {
-		uint16_t id = profile->modules.items[i].id;
-
-		if (hpcrun_ids_has_module(ids, id))
-			hpcrun_found(decoder->diagnostics, MODULE_TWICE, decoder->file,
-				     SONDE_NO_OFFSET, "a new number for %s\t%u",
-				     profile->modules.items[i].path, id);
-		ids->modules[id >> 6] |= UINT64_C(1) << (id & 63);
-	}
-}
-
 static enum sonde_status decode_nodes(struct epoch_reader *reader)
 {
 	struct hpcrun_decoder *decoder = reader->decoder;
@@ -359,7 +341,7 @@ static enum sonde_status decode_nodes(struct epoch_reader *reader)
 				  "%llu nodes in one profile; fewer than 4294967295 are read",
 				  (unsigned long long)count);
 	id_range(decoder, count, size, &lowest, &highest);
-	note_modules(reader);
+	hpcrun_note_modules(reader->decoder, NULL, 0);
 	if (!sonde_vec_reserve(&profile->nodes, count) ||
 	    !hpcrun_ids_begin(profile->ids, lowest, highest, count))
 		return sonde_fail_nomem(decoder->err);
@@ -561,7 +543,5 @@ enum sonde_status hpcrun_decode_02(struct hpcrun_decoder *decoder, uint32_t epoc
 	/* where no layout fits, the one that came furthest says what is wrong */
 	if (status || diagnostics)
 		status = decode_as(decoder, best, epoch, epochs);
-	if (status >= 0 && decoder->head_only)
-		decoder->profile->nodes.count = decoder->profile->values.count = 0;
 	return status;
 }

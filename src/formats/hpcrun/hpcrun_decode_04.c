@@ -342,31 +342,13 @@ static enum sonde_status decode_values(struct hpcrun_decoder *decoder)
 	return status < 0 ? status : cut;
 }
 
-/* The numbers that nodes may name; those that are no module are always there. */
-static void note_modules(struct hpcrun_decoder *decoder)
-{
-	const struct hpcrun_profile *profile = decoder->profile;
-	struct hpcrun_ids *ids = profile->ids;
-	static const uint16_t special[] = {
-		HPCRUN_MODULE_PLACEHOLDER,
-		HPCRUN_MODULE_GPU_CONTEXT,
-		HPCRUN_MODULE_GPU_RANGE,
-		HPCRUN_MODULE_GPU_RANGE_ROOT,
-	};
-
-	memset(ids->modules, 0, sizeof(ids->modules));
-	for (size_t i = 0; i < sizeof(special) / sizeof(special[0]); i++)
-		ids->modules[special[i] >> 6] |= UINT64_C(1) << (special[i] & 63);
-	for (size_t i = 0; i < profile->modules.count; i++) {
-		uint16_t id = profile->modules.items[i].id;
-
-		if (hpcrun_ids_has_module(ids, id))
-			hpcrun_found(decoder->diagnostics, MODULE_TWICE, decoder->file,
-				     SONDE_NO_OFFSET, "a new number for %s\t%u",
-				     profile->modules.items[i].path, id);
-		ids->modules[id >> 6] |= UINT64_C(1) << (id & 63);
-	}
-}
+/* Numbers that nodes may name without a module. */
+static const uint16_t no_modules[] = {
+	HPCRUN_MODULE_PLACEHOLDER,
+	HPCRUN_MODULE_GPU_CONTEXT,
+	HPCRUN_MODULE_GPU_RANGE,
+	HPCRUN_MODULE_GPU_RANGE_ROOT,
+};
 
 static enum sonde_status decode_section(struct hpcrun_decoder *decoder, enum hpcrun_section section)
 {
@@ -378,17 +360,18 @@ static enum sonde_status decode_section(struct hpcrun_decoder *decoder, enum hpc
 		return hpcrun_decode_pairs(decoder);
 	case HPCRUN_SECTION_MODULES:
 		status = hpcrun_decode_modules(decoder);
-		note_modules(decoder);
+		hpcrun_note_modules(decoder, no_modules,
+				    sizeof(no_modules) / sizeof(no_modules[0]));
 		return status;
 	case HPCRUN_SECTION_NODES:
-		return decoder->head_only ? SONDE_OK : decode_nodes(decoder);
+		return decode_nodes(decoder);
 	case HPCRUN_SECTION_METRICS:
 		return hpcrun_decode_metrics(decoder, true);
 	case HPCRUN_SECTION_KINDS:
 		return decode_kinds(decoder);
 	default:
 		status = decode_identities(decoder);
-		return status || decoder->head_only ? status : decode_values(decoder);
+		return status ? status : decode_values(decoder);
 	}
 }
 
@@ -408,7 +391,7 @@ static enum sonde_status decode_by_footer(struct hpcrun_decoder *decoder,
 		status = decode_section(decoder, (enum hpcrun_section)i);
 		if (status < 0)
 			return status;
-		if (!status && !decoder->head_only && sonde_bytes_left(&decoder->bytes))
+		if (!status && sonde_bytes_left(&decoder->bytes))
 			hpcrun_found(decoder->diagnostics, SECTION_END, decoder->file,
 				     sections[i].end, "the section of %s to end at %llu\tat %zu",
 				     section_names[i], (unsigned long long)sections[i].end,

@@ -240,13 +240,13 @@ static void identify_by_name(struct hpcrun_profile *profile, const char *path)
 }
 
 /* Everything is copied while it is decoded, so that the file is mapped for that long only. */
-static enum sonde_status read_file(struct hpcrun_profile *profile, const char *path, bool head_only,
-				   uint32_t epoch, uint32_t *epochs,
-				   struct sonde_diagnostics *diagnostics, struct sonde_error *err)
+enum sonde_status hpcrun_profile_read(struct hpcrun_profile *profile, const char *path,
+				      uint32_t epoch, uint32_t *epochs,
+				      struct sonde_diagnostics *diagnostics,
+				      struct sonde_error *err)
 {
 	struct sonde_mapped_file file;
 	struct hpcrun_decoder decoder = {
-		.head_only = head_only,
 		.profile = profile,
 		.diagnostics = diagnostics,
 		.file = path,
@@ -266,20 +266,6 @@ static enum sonde_status read_file(struct hpcrun_profile *profile, const char *p
 	else if (!profile->identity_count)
 		identify_by_name(profile, path);
 	return status;
-}
-
-enum sonde_status hpcrun_profile_read(struct hpcrun_profile *profile, const char *path,
-				      uint32_t epoch, uint32_t *epochs,
-				      struct sonde_diagnostics *diagnostics,
-				      struct sonde_error *err)
-{
-	return read_file(profile, path, false, epoch, epochs, diagnostics, err);
-}
-
-enum sonde_status hpcrun_profile_read_head(struct hpcrun_profile *profile, const char *path,
-					   struct sonde_error *err)
-{
-	return read_file(profile, path, true, 0, NULL, NULL, err);
 }
 
 uint32_t hpcrun_profile_find(const struct hpcrun_profile *profile, uint32_t id)

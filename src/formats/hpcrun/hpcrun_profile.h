@@ -139,13 +139,6 @@ enum sonde_status hpcrun_profile_decode(struct hpcrun_profile *profile, const vo
 					struct sonde_error *err);
 void hpcrun_profile_release(struct hpcrun_profile *profile);
 
-/*
- * All but nodes and values, which a first look at many files does not need: pairs, modules, metrics,
- * kinds, identities.
- */
-enum sonde_status hpcrun_profile_read_head(struct hpcrun_profile *profile, const char *path,
-					   struct sonde_error *err);
-
 /* The index of a node by its id, UINT32_MAX where there is none. */
 uint32_t hpcrun_profile_find(const struct hpcrun_profile *profile, uint32_t id);
 

@@ -35,13 +35,13 @@ out_has '"samples": 4000,' "info --json: samples"
 out_has '"name": "CALLS", "scope": "execution", "statistic": "sum"' "info --json: metrics"
 out_has '"identity": ".*THREAD 3"' "info --json: identities"
 out_has '"hottest_path": \{' "info --json: the hottest path"
-out_has '"kind": "entry", "name": "application thread", "value": 1500' "its first step"
+out_has '"kind": "entry", "name": "application thread", "value": 0\.000653' "its first step"
 run info trace
 out_has '^  holds +4,000 events, 1,400 details' "a trace is shown as ever"
 
 run info database
-out_has '^  hottest +path by CALLS, 2000 in all$' "info: the hottest path"
-out_has '^ +75\.0% +1500  application thread$' "info: where it begins"
+out_has '^  hottest +path by REALTIME \(sec\), 0\.000874858 in all$' "info: the hottest path"
+out_has '^ +74\.7% +0\.000653377  application thread$' "info: where it begins"
 out_has '^  started +1970-01-01 00:16:40\.000 UTC$' "info: when it began, by the wall clock"
 
 run dump database --metric CALLS --limit 4

@@ -229,7 +229,7 @@ static bool is_sum(const struct hpcdb_summary *summary)
 {
 	char space[128];
 
-	return !strcmp(hpcdb_statistic_name(summary, space, sizeof(space)), "sum");
+	return !strcmp(statistic_name(summary, space, sizeof(space)), "sum");
 }
 
 static void find_sum(const struct hpcdb_meta *meta, const struct hpcdb_metric_info *info,

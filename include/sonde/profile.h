@@ -108,6 +108,25 @@ enum sonde_status sonde_recording_value(struct sonde_recording *recording, uint3
 enum sonde_status sonde_recording_value_count(struct sonde_recording *recording, uint64_t *count,
 					      struct sonde_error *err);
 
+/*
+ * Something that a recording works out of its values over all tracks, by a formula of its own: "GHZ", or
+ * "CPUTIME (sec):Mean". Texts are borrowed until the recording is closed.
+ */
+struct sonde_formula {
+	const char *name, *description;
+};
+
+/* Formula `number`, counted from 0; false past the last, or where there are none that can be read. */
+bool sonde_recording_formula(struct sonde_recording *recording, uint32_t number,
+			     struct sonde_formula *formula);
+
+/*
+ * What a formula gives in a context and all below it (`total`), or in it alone; false where it gives
+ * nothing there.
+ */
+bool sonde_recording_formula_value(struct sonde_recording *recording, uint32_t number,
+				   uint32_t context, bool total, double *value);
+
 /* The samples of one track in the order of time. */
 enum sonde_status sonde_sample_cursor_open(struct sonde_recording *recording, uint32_t track,
 					   struct sonde_sample_cursor **cursor,

@@ -289,17 +289,43 @@ static void put_contexts(struct dump_profile *dump, const uint32_t *depths, cons
 	}
 }
 
+/* What a formula of that name gives, in place of a metric. */
+static enum sonde_status evaluate(struct dump_profile *dump, struct shown_metric *shown,
+				  struct sums *sums, struct sonde_error *err)
+{
+	struct sonde_formula formula;
+	uint32_t number = 0;
+
+	while (sonde_recording_formula(dump->recording, number, &formula) &&
+	       strcmp(formula.name, dump->metric))
+		number++;
+	if (!*formula.name)
+		return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
+				  "there is no metric '%s'; 'sonde info -v' lists them",
+				  dump->metric);
+	if (dump->spec->track_count)
+		return sonde_fail(
+			err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
+			"'%s' is worked out over all tracks; leave out the choice of tracks",
+			dump->metric);
+	for (uint32_t i = 0; i < dump->context_count; i++) {
+		sonde_recording_formula_value(dump->recording, number, i, true, &sums->total[i]);
+		sonde_recording_formula_value(dump->recording, number, i, false, &sums->self[i]);
+	}
+	shown->name = formula.name;
+	return SONDE_OK;
+}
+
 static enum sonde_status put_tree(struct dump_profile *dump, struct sums *sums, uint32_t *depths,
 				  struct sonde_error *err)
 {
 	struct shown_metric shown = choose_metric(dump);
 	enum sonde_status status = SONDE_OK;
 
-	if (dump->metric && !shown.name)
-		return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
-				  "there is no metric '%s'; 'sonde info' lists them", dump->metric);
 	if (shown.name)
 		status = add_up(dump, &shown, sums, err);
+	else if (dump->metric)
+		status = evaluate(dump, &shown, sums, err);
 	if (status)
 		return status;
 	if (dump->form == DUMP_PROFILE_TEXT)

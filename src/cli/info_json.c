@@ -203,6 +203,22 @@ static void put_resources(struct info_writer *writer)
 	sonde_json_array_end(writer->json);
 }
 
+static void put_formulas(struct info_writer *writer)
+{
+	struct sonde_formula formula;
+
+	sonde_json_key(writer->json, "formulas");
+	sonde_json_array_begin(writer->json);
+	for (uint32_t i = 0; sonde_recording_formula(writer->info.recording, i, &formula); i++) {
+		sonde_json_object_begin_inline(writer->json);
+		sonde_json_member_string(writer->json, "name", formula.name);
+		sonde_json_member_string(writer->json, "description", formula.description);
+		sonde_json_object_end(writer->json);
+		cli_flush_when_full(writer->cli);
+	}
+	sonde_json_array_end(writer->json);
+}
+
 static void put_summary(struct info_writer *writer)
 {
 	const struct info *info = &writer->info;
@@ -255,6 +271,7 @@ void cli_put_info_json(struct cli *cli, struct sonde_recording *recording,
 	cli_put_findings_json(json, writer.info.diagnostics);
 	for (i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
 		put_section(&writer, &sections[i]);
+	put_formulas(&writer);
 	put_resources(&writer);
 	sonde_json_object_end(json);
 }

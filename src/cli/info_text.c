@@ -185,6 +185,29 @@ static void put_metrics(struct cli *cli, const struct info *info)
 	info_metrics_release(&metrics);
 }
 
+/* What the recording works out by formulas: "GHZ", "CPUTIME (sec):Mean" */
+static void put_formulas(struct cli *cli, const struct info *info)
+{
+	uint32_t most = cli->common.verbose ? METRICS_MOST : METRICS_SHOWN, i = 0;
+	struct sonde_formula formula;
+
+	for (; sonde_recording_formula(info->recording, i, &formula) && i < most; i++) {
+		put_label(cli, i ? "" : "formulas");
+		cli_put_escaped(&cli->out, formula.name);
+		/* of a variant it repeats the metric's name, as a rule */
+		if (strncmp(formula.name, formula.description, strlen(formula.description))) {
+			sonde_buffer_put_text(&cli->out, ": ");
+			cli_put_escaped(&cli->out, formula.description);
+		}
+		sonde_buffer_put_char(&cli->out, '\n');
+	}
+	if (i < most || !*formula.name)
+		return;
+	cli_put_spaces(&cli->out, LABEL_WIDTH + 2);
+	sonde_buffer_put_text(&cli->out,
+			      cli->common.verbose ? "... and more\n" : "... and more (use -v)\n");
+}
+
 /* The lanes of a profile, where there are any. */
 static void put_profile(struct cli *cli, const struct info *info)
 {
@@ -200,6 +223,7 @@ static void put_profile(struct cli *cli, const struct info *info)
 	cli_put_counted(out, info->sample_count, "sample");
 	sonde_buffer_put_char(out, '\n');
 	put_metrics(cli, info);
+	put_formulas(cli, info);
 }
 
 static void put_totals(struct cli *cli, const struct info *info)

@@ -164,6 +164,24 @@ enum sonde_status sonde_recording_value_count(struct sonde_recording *recording,
 	return SONDE_OK;
 }
 
+bool sonde_recording_formula(struct sonde_recording *recording, uint32_t number,
+			     struct sonde_formula *formula)
+{
+	*formula = (struct sonde_formula){ "", "" };
+	return recording->ops && recording->ops->formula &&
+	       recording->ops->formula(recording, number, formula);
+}
+
+bool sonde_recording_formula_value(struct sonde_recording *recording, uint32_t number,
+				   uint32_t context, bool total, double *value)
+{
+	if (recording->ops && recording->ops->formula_value &&
+	    recording->ops->formula_value(recording, number, context, total, value))
+		return true;
+	*value = 0;
+	return false;
+}
+
 static enum sonde_status no_samples_next(struct sonde_sample_cursor *cursor,
 					 const struct sonde_sample **samples, size_t *count,
 					 struct sonde_error *err)

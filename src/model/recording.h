@@ -32,6 +32,11 @@ struct sonde_recording_ops {
 				   struct sonde_error *err);
 	/* How many values tracks have, at once; NULL: they are counted one by one. */
 	uint64_t (*value_count)(struct sonde_recording *recording);
+	/* Both or none. */
+	bool (*formula)(struct sonde_recording *recording, uint32_t number,
+			struct sonde_formula *formula);
+	bool (*formula_value)(struct sonde_recording *recording, uint32_t number, uint32_t context,
+			      bool total, double *value);
 	enum sonde_status (*samples_open)(struct sonde_recording *recording, uint32_t track,
 					  struct sonde_sample_cursor **cursor,
 					  struct sonde_error *err);

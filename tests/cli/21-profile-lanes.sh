@@ -55,6 +55,14 @@ out_has '^ +500 +0  all$' "the values of one track"
 run dump database --limit 1
 out_has '^REALTIME \(sec\): TOTAL is in' "time, where nothing else was asked for"
 out_has '^ 0\.0008[0-9]+ +0  all$' "all of it"
+run convert trace -o statistics -t hpcdb --style all
+run info statistics
+out_has '^  formulas +REALTIME \(sec\):Mean$' "info: what is worked out by formulas"
+run dump statistics --metric CALLS:Mean --limit 1
+out_has '^ +500 +0  all$' "a formula evaluated: the mean over four tracks"
+run dump statistics --metric CALLS:Mean --track 0
+exits 3 "which no single track has"
+err_has "'CALLS:Mean' is worked out over all tracks" "which is said"
 run dump database --metric nothing
 exits 3 "a metric that is not there"
 err_has "no metric 'nothing'" "which is said"

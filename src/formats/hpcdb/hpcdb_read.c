@@ -201,6 +201,7 @@ static void close_database(struct sonde_recording *recording)
 	}
 	sonde_vec_release(&database->blobs);
 	sonde_vec_release(&database->metrics);
+	hpcdb_formulas_release(&database->formulas);
 	hpcdb_tree_release(&database->tree);
 	hpcdb_ids_release(&database->ids);
 	free(database->contexts);
@@ -226,6 +227,8 @@ static const struct sonde_recording_ops recording_ops = {
 	.context_values_open = hpcdb_context_values_open,
 	.value = hpcdb_value,
 	.value_count = hpcdb_value_count,
+	.formula = hpcdb_formula_at,
+	.formula_value = hpcdb_formula_value,
 	.samples_open = hpcdb_samples_open,
 	.close = close_database,
 };

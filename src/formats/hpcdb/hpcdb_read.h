@@ -15,6 +15,7 @@
 #include "formats/format.h"
 #include "formats/hpcdb/hpcdb_cct.h"
 #include "formats/hpcdb/hpcdb_ids.h"
+#include "formats/hpcdb/hpcdb_taxonomy.h"
 #include "formats/hpcdb/hpcdb_trace.h"
 
 /* What a metric id of the files is to the model. */
@@ -53,6 +54,19 @@ struct hpcdb_blob {
 	struct sonde_mapped_file mapped;
 };
 
+/* What metrics/default.yaml works out of the statistics: one for each variant that is no plain sum. */
+struct hpcdb_shown_formula {
+	const char *name, *description;
+	uint32_t metric, variant; /* numbers in the taxonomy */
+};
+
+struct hpcdb_formulas {
+	bool was_read; /* even where nothing came of it */
+	struct hpcdb_taxonomy taxonomy;
+	struct hpcdb_taxonomy_binding binding;
+	SONDE_VEC(struct hpcdb_shown_formula) items;
+};
+
 struct hpcdb_recording {
 	struct hpcdb_meta meta;
 	struct hpcdb_profile profile;
@@ -78,6 +92,7 @@ struct hpcdb_recording {
 	struct hpcdb_tree tree;
 	struct hpcdb_ids ids;
 	struct sonde_context *contexts;
+	struct hpcdb_formulas formulas;
 	SONDE_VEC(struct hpcdb_blob) blobs;
 };
 
@@ -99,6 +114,11 @@ enum sonde_status hpcdb_context_values_open(struct sonde_recording *recording, u
 enum sonde_status hpcdb_value(struct sonde_recording *recording, uint32_t track, uint32_t context,
 			      uint32_t metric, double *value, struct sonde_error *err);
 uint64_t hpcdb_value_count(struct sonde_recording *recording);
+bool hpcdb_formula_at(struct sonde_recording *recording, uint32_t number,
+		      struct sonde_formula *formula);
+bool hpcdb_formula_value(struct sonde_recording *recording, uint32_t number, uint32_t context,
+			 bool total, double *value);
+void hpcdb_formulas_release(struct hpcdb_formulas *formulas);
 enum sonde_status hpcdb_samples_open(struct sonde_recording *recording, uint32_t track,
 				     struct sonde_sample_cursor **cursor, struct sonde_error *err);
 

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The formulas of metrics/default.yaml as those of a recording: means, deviations and derived metrics,
+ * worked out of the statistics when they are asked for. Plain sums are metrics already.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "formats/hpcdb/hpcdb_read.h"
+
+void hpcdb_formulas_release(struct hpcdb_formulas *formulas)
+{
+	sonde_vec_release(&formulas->items);
+	hpcdb_taxonomy_unbind(&formulas->binding);
+	hpcdb_taxonomy_release(&formulas->taxonomy);
+}
+
+/* The name of a metric, and behind it that of the variant where it has one. */
+static const char *name_of(struct hpcdb_taxonomy *taxonomy, const char *metric, const char *variant)
+{
+	size_t size = strlen(metric) + strlen(variant) + 2;
+	char *name;
+
+	if (!*variant)
+		return metric;
+	name = sonde_arena_take(&taxonomy->texts, size);
+	if (name)
+		snprintf(name, size, "%s:%s", metric, variant);
+	return name;
+}
+
+static bool add_variant(struct hpcdb_formulas *formulas, uint32_t metric, uint32_t variant)
+{
+	struct hpcdb_taxonomy *taxonomy = &formulas->taxonomy;
+	const struct hpcdb_shown_metric *shown = &taxonomy->metrics.items[metric];
+	const char *variant_name = taxonomy->variants.items[shown->first_variant + variant].name;
+	struct hpcdb_shown_formula *item;
+	const char *name;
+
+	if (!strcmp(variant_name, "Sum"))
+		return true;
+	name = name_of(taxonomy, shown->name, variant_name);
+	item = name ? sonde_vec_push(&formulas->items) : NULL;
+	if (item)
+		*item = (struct hpcdb_shown_formula){ name, shown->description, metric, variant };
+	return item;
+}
+
+/* A file that is not there or cannot be understood gives none; the check says what is wrong. */
+static void read_formulas(struct sonde_recording *recording, struct hpcdb_formulas *formulas)
+{
+	struct hpcdb_taxonomy *taxonomy = &formulas->taxonomy;
+	bool is_good = !hpcdb_taxonomy_open(taxonomy, recording->path, NULL) &&
+		       !hpcdb_taxonomy_bind(&formulas->binding, taxonomy, recording, NULL);
+
+	for (uint32_t i = 0; is_good && i < taxonomy->metrics.count; i++) {
+		uint32_t variants = taxonomy->metrics.items[i].variant_count;
+
+		for (uint32_t k = 0; is_good && k < variants; k++)
+			is_good = add_variant(formulas, i, k);
+	}
+	formulas->was_read = true;
+}
+
+static const struct hpcdb_shown_formula *find(struct sonde_recording *recording, uint32_t number)
+{
+	struct hpcdb_recording *database = recording->data;
+	struct hpcdb_formulas *formulas = &database->formulas;
+
+	pthread_mutex_lock(&database->lock);
+	if (!formulas->was_read)
+		read_formulas(recording, formulas);
+	pthread_mutex_unlock(&database->lock);
+	return number < formulas->items.count ? &formulas->items.items[number] : NULL;
+}
+
+bool hpcdb_formula_at(struct sonde_recording *recording, uint32_t number,
+		      struct sonde_formula *formula)
+{
+	const struct hpcdb_shown_formula *found = find(recording, number);
+
+	if (found)
+		*formula = (struct sonde_formula){ found->name, found->description };
+	return found;
+}
+
+bool hpcdb_formula_value(struct sonde_recording *recording, uint32_t number, uint32_t context,
+			 bool total, double *value)
+{
+	struct hpcdb_recording *database = recording->data;
+	const struct hpcdb_shown_formula *found = find(recording, number);
+
+	return found &&
+	       hpcdb_taxonomy_value(&database->formulas.binding, found->metric, found->variant,
+				    total ? HPCDB_INCLUSIVE : HPCDB_EXCLUSIVE, context, value);
+}

@@ -373,6 +373,15 @@ static void test_yaml(void **state)
 		sonde_buffer_put_text(&text, ", *a");
 	sonde_buffer_put_char(&text, ']');
 	assert_int_equal(read_yaml(sonde_buffer_text(&text)), SONDE_LIMIT);
+	/* what takes long to load is refused before: lists within lists, very many names */
+	sonde_buffer_clear(&text);
+	for (int i = 0; i < 100000; i++)
+		sonde_buffer_put_char(&text, '[');
+	assert_int_equal(read_yaml(sonde_buffer_text(&text)), SONDE_LIMIT);
+	sonde_buffer_clear(&text);
+	for (int i = 0; i < 100000; i++)
+		sonde_buffer_put_format(&text, "- &n%d 1\n", i);
+	assert_int_equal(read_yaml(sonde_buffer_text(&text)), SONDE_LIMIT);
 	sonde_buffer_release(&text);
 }
 

@@ -9,10 +9,12 @@
 #include "base/file.h"
 #include "formats/hpcdb/hpcdb_taxonomy.h"
 
-#define SIZE_LIMIT (64 << 20) /* bytes of a file */
-#define VISIT_LIMIT 1000000   /* nodes looked at, as often as they are */
-#define TEXT_OF_VISIT 64      /* bytes of a text that count as one more */
-#define DEPTH_LIMIT 32	      /* metrics within each other, and maps merged into maps */
+#define SIZE_LIMIT (64 << 20)	/* bytes of a file */
+#define VISIT_LIMIT 1000000	/* nodes looked at, as often as they are */
+#define TEXT_OF_VISIT 64	/* bytes of a text that count as one more */
+#define NESTING_LIMIT 256	/* lists and maps within each other */
+#define SEARCH_LIMIT 2000000000 /* names that libyaml compares to find those of nodes */
+#define DEPTH_LIMIT 32		/* metrics within each other, and maps merged into maps */
 
 struct reading {
 	struct hpcdb_taxonomy *taxonomy;
@@ -374,6 +376,88 @@ static enum sonde_status read_document(struct reading *reading, struct sonde_err
 	return status;
 }
 
+static enum sonde_status fail_parse(const yaml_parser_t *parser, struct sonde_error *err)
+{
+	if (parser->error == YAML_MEMORY_ERROR)
+		return sonde_fail_nomem(err);
+	return sonde_fail(err, SONDE_CORRUPT, parser->problem_offset,
+			  "line %zu: expected YAML, found something else: %s",
+			  parser->problem_mark.line + 1,
+			  parser->problem ? parser->problem : "unreadable");
+}
+
+/* How much work a file is; libyaml looks for names, and at what is open, one after the other. */
+struct effort {
+	uint64_t depth, names, compared;
+};
+
+static void add_effort(struct effort *effort, const yaml_event_t *event)
+{
+	const yaml_char_t *anchor = NULL;
+
+	switch (event->type) {
+	case YAML_SEQUENCE_START_EVENT:
+		effort->depth++;
+		anchor = event->data.sequence_start.anchor;
+		break;
+	case YAML_MAPPING_START_EVENT:
+		effort->depth++;
+		anchor = event->data.mapping_start.anchor;
+		break;
+	case YAML_SEQUENCE_END_EVENT:
+	case YAML_MAPPING_END_EVENT:
+		effort->depth--;
+		break;
+	case YAML_SCALAR_EVENT:
+		anchor = event->data.scalar.anchor;
+		break;
+	case YAML_ALIAS_EVENT:
+		effort->compared += effort->names;
+		break;
+	default:
+		break;
+	}
+	if (!anchor)
+		return;
+	effort->compared += effort->names;
+	effort->names++;
+}
+
+/* Refuses what libyaml would take very long for, before it is loaded. */
+static enum sonde_status check_effort(const void *data, size_t size, struct sonde_error *err)
+{
+	struct effort effort = { 0 };
+	enum sonde_status status = SONDE_OK;
+	yaml_parser_t parser;
+	yaml_event_t event;
+	bool ended = false;
+
+	if (!yaml_parser_initialize(&parser))
+		return sonde_fail_nomem(err);
+	yaml_parser_set_input_string(&parser, data, size);
+	while (status == SONDE_OK && !ended) {
+		if (!yaml_parser_parse(&parser, &event)) {
+			status = fail_parse(&parser, err);
+			break;
+		}
+		ended = event.type == YAML_STREAM_END_EVENT ||
+			event.type == YAML_DOCUMENT_END_EVENT;
+		add_effort(&effort, &event);
+		yaml_event_delete(&event);
+		if (effort.depth > NESTING_LIMIT)
+			status = sonde_fail(err, SONDE_LIMIT, SONDE_NO_OFFSET,
+					    "more than %d lists and maps within each other are not "
+					    "read",
+					    NESTING_LIMIT);
+		else if (effort.compared > SEARCH_LIMIT)
+			status = sonde_fail(err, SONDE_LIMIT, SONDE_NO_OFFSET,
+					    "a description of metrics with %llu names is not read",
+					    (unsigned long long)effort.names);
+	}
+	yaml_parser_delete(&parser);
+	return status;
+}
+
 enum sonde_status hpcdb_taxonomy_read(struct hpcdb_taxonomy *taxonomy, const void *data,
 				      size_t size, struct sonde_error *err)
 {
@@ -387,6 +471,9 @@ enum sonde_status hpcdb_taxonomy_read(struct hpcdb_taxonomy *taxonomy, const voi
 		return sonde_fail(err, SONDE_LIMIT, SONDE_NO_OFFSET,
 				  "a description of metrics of more than %d MiB is not read",
 				  SIZE_LIMIT >> 20);
+	status = check_effort(data, size, err);
+	if (status < 0)
+		return status;
 	if (!yaml_parser_initialize(&parser))
 		return sonde_fail_nomem(err);
 	yaml_parser_set_input_string(&parser, data, size);
@@ -394,13 +481,8 @@ enum sonde_status hpcdb_taxonomy_read(struct hpcdb_taxonomy *taxonomy, const voi
 		reading.document = &document;
 		status = read_document(&reading, err);
 		yaml_document_delete(&document);
-	} else if (parser.error == YAML_MEMORY_ERROR) {
-		status = sonde_fail_nomem(err);
 	} else {
-		status = sonde_fail(err, SONDE_CORRUPT, parser.problem_offset,
-				    "line %zu: expected YAML, found something else: %s",
-				    parser.problem_mark.line + 1,
-				    parser.problem ? parser.problem : "unreadable");
+		status = fail_parse(&parser, err);
 	}
 	yaml_parser_delete(&parser);
 	if (status < 0)

@@ -58,6 +58,7 @@ bool info_metrics_next(struct info_metrics *metrics, const struct info *info)
 {
 	const struct sonde_definitions *definitions = info->definitions;
 	const struct sonde_metric *other;
+	uint32_t statistic = 0;
 
 	while ((metrics->metric = sonde_definitions_metric(definitions, metrics->place)) &&
 	       sonde_key_map_find(&metrics->seen, metrics->metric->name) != SONDE_NONE)
@@ -69,13 +70,14 @@ bool info_metrics_next(struct info_metrics *metrics, const struct info *info)
 	for (uint32_t i = metrics->place; (other = sonde_definitions_metric(definitions, i)); i++) {
 		if (other->name != metrics->metric->name)
 			continue;
-		/* each statistic comes with every scope: those of the first scope are all */
+		/* a statistic comes with all its scopes one after the other */
 		if (!other->statistic)
 			add_word(&metrics->scopes,
 				 sonde_definitions_string(definitions, other->scope));
-		else if (other->scope == metrics->metric->scope)
+		else if (other->statistic != statistic)
 			add_word(&metrics->statistics,
 				 sonde_definitions_string(definitions, other->statistic));
+		statistic = other->statistic;
 	}
 	metrics->place++;
 	return true;

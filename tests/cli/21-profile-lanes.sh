@@ -57,7 +57,8 @@ out_has '^REALTIME \(sec\): TOTAL is in' "time, where nothing else was asked for
 out_has '^ 0\.0008[0-9]+ +0  all$' "all of it"
 run convert trace -o statistics -t hpcdb --style all
 run info statistics
-out_has '^  formulas +REALTIME \(sec\):Mean$' "info: what is worked out by formulas"
+out_has '; over all tracks: sum, count, sum of squares, min, max$' "info: all statistics"
+out_has '^  formulas +REALTIME \(sec\):Mean: time between call and return$' "info: what is worked out by formulas"
 run dump statistics --metric CALLS:Mean --limit 1
 out_has '^ +500 +0  all$' "a formula evaluated: the mean over four tracks"
 run dump statistics --metric CALLS:Mean --track 0

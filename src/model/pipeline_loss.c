@@ -35,6 +35,36 @@ static enum sonde_status count_derived_profile(struct run *run, struct sonde_err
 	return status;
 }
 
+uint64_t sonde_run_count_lane(struct sonde_recording *recording, unsigned int lane)
+{
+	const struct sonde_context *contexts;
+	uint32_t context_count = 0;
+	uint64_t count = 0;
+
+	if (lane == SONDE_LANE_VALUES && sonde_recording_value_count(recording, &count, NULL))
+		count = 0;
+	if (lane == SONDE_LANE_CONTEXTS &&
+	    !sonde_recording_contexts(recording, &contexts, &context_count, NULL))
+		count = context_count;
+	return count ? count : 1;
+}
+
+/* Means and derived metrics that a source has of its own, where it is not taken as a whole. */
+static enum sonde_status count_formulas(struct run *run, struct sonde_error *err)
+{
+	struct sonde_formula formula;
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < run->source_count; i++) {
+		for (uint32_t k = 0;
+		     sonde_recording_formula(run->sources[i].recording, k, &formula); k++)
+			count++;
+	}
+	return sonde_loss_add(run->loss, "formulas",
+			      "what a source works out of its metrics is not carried over", count,
+			      err);
+}
+
 /* Lanes of the sources that the sink does not hold, apart from those that are counted singly. */
 static enum sonde_status count_lost_lanes(struct run *run, struct sonde_error *err)
 {
@@ -63,10 +93,10 @@ static enum sonde_status count_lost_lanes(struct run *run, struct sonde_error *e
 			enum sonde_status status = SONDE_OK;
 
 			if (lost & lanes[k].lane)
-				status = sonde_loss_add(run->loss, lanes[k].name,
-							"the target does not hold this lane; all "
-							"of it is left out, counted as one",
-							1, err);
+				status = sonde_loss_add(
+					run->loss, lanes[k].name, "the target does not hold them",
+					sonde_run_count_lane(source->recording, lanes[k].lane),
+					err);
 			if (status)
 				return status;
 		}
@@ -78,6 +108,8 @@ enum sonde_status sonde_run_count_loss(struct run *run, struct sonde_error *err)
 {
 	enum sonde_status status = count_lost_lanes(run, err);
 
+	if (!status)
+		status = count_formulas(run, err);
 	if (!status)
 		status = sonde_loss_add(run->loss, "samples",
 					"the target does not hold samples: events derived from "

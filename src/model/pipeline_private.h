@@ -122,4 +122,7 @@ void sonde_run_release_profile(struct run *run);
 /* pipeline_loss.c: what all is lost, after everything was fed. */
 enum sonde_status sonde_run_count_loss(struct run *run, struct sonde_error *err);
 
+/* How much there is in a lane of a source, as far as that can be told; at least 1. */
+uint64_t sonde_run_count_lane(struct sonde_recording *recording, unsigned int lane);
+
 #endif

@@ -60,10 +60,9 @@ static enum sonde_status plan_source(struct run *run, struct source *source,
 		return refuse_selection(source, err);
 	if (source->passes_values && sonde_run_cuts(run)) {
 		source->passes_values = false;
-		return sonde_loss_add(run->loss, "values",
-				      "they are sums over the whole time and cannot be cut; all of "
-				      "them are left out, counted as one",
-				      1, err);
+		return sonde_loss_add(
+			run->loss, "values", "they are sums over the whole time and cannot be cut",
+			sonde_run_count_lane(source->recording, SONDE_LANE_VALUES), err);
 	}
 	if (source->passes_values)
 		return find_points(source, err);

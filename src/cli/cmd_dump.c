@@ -68,8 +68,8 @@ static const struct cli_option dump_own_options[] = {
 	{ .name = "metric",
 	  .argument = "NAME",
 	  .kind = CLI_TEXT,
-	  .help = "the metric to show with --contexts, or the only one with --values; 'sonde info' "
-		  "lists them",
+	  .help = "the metric or formula to show with --contexts, or the only metric with "
+		  "--values; 'sonde info' lists them",
 	  .offset = offsetof(struct dump_options, metric) },
 	{ .name = "time",
 	  .argument = "HOW",

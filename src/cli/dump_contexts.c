@@ -16,6 +16,7 @@
 struct shown_metric {
 	const char *name; /* NULL: there is none */
 	uint32_t point, execution;
+	uint32_t point_sum, execution_sum; /* over all tracks */
 };
 
 /* By context. */
@@ -38,20 +39,23 @@ static const char *default_metric(const struct dump_profile *dump)
 static struct shown_metric choose_metric(const struct dump_profile *dump)
 {
 	uint32_t count = sonde_definitions_metric_count(dump->definitions);
-	struct shown_metric shown = { .point = SONDE_NONE, .execution = SONDE_NONE };
+	struct shown_metric shown = { NULL, SONDE_NONE, SONDE_NONE, SONDE_NONE, SONDE_NONE };
 	const char *wanted = dump->metric ? dump->metric : default_metric(dump);
 
 	for (uint32_t i = 0; i < count; i++) {
 		const char *name = dump_metric_name(dump, i);
 		const char *scope = dump_metric_scope(dump, i);
+		const char *statistic = dump_metric_statistic(dump, i);
+		bool is_sum = !strcmp(statistic, "sum");
 
-		if (*dump_metric_statistic(dump, i) || strcmp(wanted, name))
+		if ((*statistic && !is_sum) || strcmp(wanted, name))
 			continue;
-		shown.name = name;
+		if (!is_sum)
+			shown.name = name;
 		if (!*scope || !strcmp(scope, "point"))
-			shown.point = i;
+			*(is_sum ? &shown.point_sum : &shown.point) = i;
 		else if (!strcmp(scope, "execution"))
-			shown.execution = i;
+			*(is_sum ? &shown.execution_sum : &shown.execution) = i;
 	}
 	return shown;
 }
@@ -86,9 +90,14 @@ static enum sonde_status add_track(struct dump_profile *dump, uint32_t track,
 static enum sonde_status add_up(struct dump_profile *dump, const struct shown_metric *shown,
 				struct sums *sums, struct sonde_error *err)
 {
+	const struct shown_metric all = { .point = shown->point_sum,
+					  .execution = shown->execution_sum };
 	enum sonde_status status = SONDE_OK;
 	uint32_t track;
 
+	/* the recording may have the sums already, in place of thousands of tracks */
+	if (!dump->spec->track_count && all.point != SONDE_NONE && all.execution != SONDE_NONE)
+		return add_track(dump, SONDE_NONE, &all, sums, err);
 	for (uint32_t i = 0; !status && (track = dump_profile_track(dump, i)) != SONDE_NONE; i++)
 		status = add_track(dump, track, shown, sums, err);
 	if (status || shown->execution != SONDE_NONE)

@@ -79,9 +79,9 @@ struct zts_builder {
 	uint64_t traces, records;
 
 	const struct sonde_definitions *definitions;
-	uint32_t track;	  /* at hand; SONDE_NONE: none */
-	uint64_t index;	  /* of the next trace in the track */
-	uint64_t time_ns; /* of the last event in the trace */
+	uint32_t track;	   /* at hand; SONDE_NONE: none */
+	uint64_t index;	   /* of the next trace in the track */
+	uint64_t time_ns;  /* of the last event in the trace */
 	uint64_t shift_ns; /* from the track's clock to the wall clock, modulo 2^64 */
 	SONDE_VEC(struct zts_open_call) open;
 	size_t records_open;

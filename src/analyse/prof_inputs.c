@@ -393,17 +393,17 @@ static void put_inputs(const struct prof_inputs *inputs, struct sonde_buffer *by
 {
 	size_t i;
 
-	prof_put_u32(bytes, (uint32_t)inputs->folders.count);
+	sonde_put_u32le(bytes, (uint32_t)inputs->folders.count);
 	for (i = 0; i < inputs->folders.count; i++)
 		prof_put_text(bytes, inputs->folders.items[i]);
-	prof_put_u32(bytes, (uint32_t)inputs->recording_paths.count);
+	sonde_put_u32le(bytes, (uint32_t)inputs->recording_paths.count);
 	for (i = 0; i < inputs->recording_paths.count; i++)
 		prof_put_text(bytes, inputs->recording_paths.items[i]);
-	prof_put_u32(bytes, (uint32_t)inputs->items.count);
+	sonde_put_u32le(bytes, (uint32_t)inputs->items.count);
 	for (i = 0; i < inputs->items.count; i++) {
 		prof_put_text(bytes, inputs->items.items[i].path);
-		prof_put_u32(bytes, inputs->items.items[i].recording);
-		prof_put_u32(bytes, inputs->items.items[i].track);
+		sonde_put_u32le(bytes, inputs->items.items[i].recording);
+		sonde_put_u32le(bytes, inputs->items.items[i].track);
 	}
 }
 

@@ -318,8 +318,8 @@ void prof_put_function(struct sonde_buffer *bytes, const struct sonde_definition
 	prof_put_text(bytes,
 		      sonde_definitions_string(definitions, definition ? definition->file : 0));
 	prof_put_text(bytes, sonde_definitions_string(definitions, module ? module->path : 0));
-	prof_put_u32(bytes, definition ? definition->line : 0);
-	prof_put_u64(bytes, definition ? definition->address : 0);
+	sonde_put_u32le(bytes, definition ? definition->line : 0);
+	sonde_put_u64le(bytes, definition ? definition->address : 0);
 }
 
 struct prof_function prof_function_of(const struct prof_blob *blob)

@@ -7,7 +7,7 @@ static void put_texts(const struct prof_names *names, uint32_t most, struct sond
 {
 	uint32_t id;
 
-	prof_put_u32(bytes, most);
+	sonde_put_u32le(bytes, most);
 	for (id = 1; id <= most; id++)
 		prof_put_text(bytes, sonde_definitions_string(names->texts, id));
 }
@@ -40,26 +40,26 @@ static void put_module(const struct prof_module_names *module, struct sonde_buff
 {
 	size_t i;
 
-	prof_put_u32(bytes, module->origin);
-	prof_put_u32(bytes, (uint32_t)module->functions.count);
+	sonde_put_u32le(bytes, module->origin);
+	sonde_put_u32le(bytes, (uint32_t)module->functions.count);
 	for (i = 0; i < module->functions.count; i++) {
 		const struct prof_name_function *function = &module->functions.items[i];
 
-		prof_put_u64(bytes, function->address);
-		prof_put_u32(bytes, function->name);
-		prof_put_u32(bytes, function->file);
-		prof_put_u32(bytes, function->line);
+		sonde_put_u64le(bytes, function->address);
+		sonde_put_u32le(bytes, function->name);
+		sonde_put_u32le(bytes, function->file);
+		sonde_put_u32le(bytes, function->line);
 	}
-	prof_put_u32(bytes, (uint32_t)module->nodes.count);
+	sonde_put_u32le(bytes, (uint32_t)module->nodes.count);
 	for (i = 0; i < module->nodes.count; i++) {
 		const struct prof_name_node *node = &module->nodes.items[i];
 
-		prof_put_u64(bytes, node->address);
-		prof_put_u32(bytes, node->parent);
-		prof_put_u32(bytes, node->function);
-		prof_put_u32(bytes, node->file);
-		prof_put_u32(bytes, node->line);
-		prof_put_u32(bytes, (uint32_t)node->kind << 8 | node->relation);
+		sonde_put_u64le(bytes, node->address);
+		sonde_put_u32le(bytes, node->parent);
+		sonde_put_u32le(bytes, node->function);
+		sonde_put_u32le(bytes, node->file);
+		sonde_put_u32le(bytes, node->line);
+		sonde_put_u32le(bytes, (uint32_t)node->kind << 8 | node->relation);
 	}
 }
 
@@ -71,9 +71,9 @@ void prof_names_put(const struct prof_names *names, const struct prof_places *pl
 	put_texts(names, last_text(names), bytes);
 	for (i = 0; i < names->module_count; i++)
 		put_module(&names->modules[i], bytes);
-	prof_put_u32(bytes, places->count);
+	sonde_put_u32le(bytes, places->count);
 	for (i = 0; i < places->count; i++)
-		prof_put_u32(bytes, places->items[i].node);
+		sonde_put_u32le(bytes, places->items[i].node);
 }
 
 static enum sonde_status take_texts(struct prof_names *names, struct sonde_bytes *bytes,

@@ -10,6 +10,7 @@
 #include "analyse/raw_tree.h"
 #include "base/arena.h"
 #include "base/map.h"
+#include "base/put.h"
 #include "base/vec.h"
 #include "model/identity.h"
 
@@ -92,8 +93,6 @@ enum sonde_status prof_union_take(struct prof_union *all, struct sonde_bytes *by
 				  struct sonde_error *err);
 
 /* Numbers and texts, for those who put more than unions. */
-void prof_put_u32(struct sonde_buffer *bytes, uint32_t value);
-void prof_put_u64(struct sonde_buffer *bytes, uint64_t value);
 /* With its NUL; a text has none inside. */
 void prof_put_text(struct sonde_buffer *bytes, const char *text);
 /* Borrowed from the bytes; "" and `overrun` where it does not end. */

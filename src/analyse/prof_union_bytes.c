@@ -5,22 +5,6 @@
  */
 #include "analyse/prof_union.h"
 
-void prof_put_u32(struct sonde_buffer *bytes, uint32_t value)
-{
-	uint8_t space[4];
-
-	sonde_store_u32le(space, value);
-	sonde_buffer_put(bytes, space, sizeof(space));
-}
-
-void prof_put_u64(struct sonde_buffer *bytes, uint64_t value)
-{
-	uint8_t space[8];
-
-	sonde_store_u64le(space, value);
-	sonde_buffer_put(bytes, space, sizeof(space));
-}
-
 void prof_put_text(struct sonde_buffer *bytes, const char *text)
 {
 	sonde_buffer_put(bytes, text, strlen(text) + 1);
@@ -43,19 +27,19 @@ static void put_track(struct sonde_buffer *bytes, const struct prof_track *track
 {
 	uint32_t i;
 
-	prof_put_u32(bytes, track->item);
-	prof_put_u32(bytes, track->epoch);
-	prof_put_u32(bytes, track->table);
-	prof_put_u64(bytes, track->sample_limit);
-	prof_put_u32(bytes, track->identity_count);
+	sonde_put_u32le(bytes, track->item);
+	sonde_put_u32le(bytes, track->epoch);
+	sonde_put_u32le(bytes, track->table);
+	sonde_put_u64le(bytes, track->sample_limit);
+	sonde_put_u32le(bytes, track->identity_count);
 	for (i = 0; i < track->identity_count; i++) {
 		const struct sonde_identity *identity = &track->identities[i];
 		uint8_t head[3] = { 0, 0, identity->is_physical };
 
 		sonde_store_u16le(head, identity->kind);
 		sonde_buffer_put(bytes, head, sizeof(head));
-		prof_put_u64(bytes, identity->physical);
-		prof_put_u64(bytes, identity->logical);
+		sonde_put_u64le(bytes, identity->physical);
+		sonde_put_u64le(bytes, identity->logical);
 	}
 }
 
@@ -66,20 +50,20 @@ void prof_union_put(const struct prof_union *all, struct sonde_buffer *bytes)
 	for (set = 0; set < PROF_SET_COUNT; set++) {
 		const struct prof_blobs *blobs = &all->sets[set];
 
-		prof_put_u32(bytes, (uint32_t)blobs->items.count);
+		sonde_put_u32le(bytes, (uint32_t)blobs->items.count);
 		for (i = 0; i < blobs->items.count; i++) {
-			prof_put_u32(bytes, blobs->items.items[i].first);
-			prof_put_u32(bytes, blobs->items.items[i].size);
+			sonde_put_u32le(bytes, blobs->items.items[i].first);
+			sonde_put_u32le(bytes, blobs->items.items[i].size);
 			sonde_buffer_put(bytes, blobs->items.items[i].data,
 					 blobs->items.items[i].size);
 		}
 	}
-	prof_put_u32(bytes, (uint32_t)all->tracks.count);
+	sonde_put_u32le(bytes, (uint32_t)all->tracks.count);
 	for (i = 0; i < all->tracks.count; i++)
 		put_track(bytes, &all->tracks.items[i]);
-	prof_put_u32(bytes, (uint32_t)all->refused.count);
+	sonde_put_u32le(bytes, (uint32_t)all->refused.count);
 	for (i = 0; i < all->refused.count; i++) {
-		prof_put_u32(bytes, all->refused.items[i].item);
+		sonde_put_u32le(bytes, all->refused.items[i].item);
 		prof_put_text(bytes, all->refused.items[i].path);
 		prof_put_text(bytes, all->refused.items[i].reason);
 	}

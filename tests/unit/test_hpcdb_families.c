@@ -61,10 +61,10 @@ static int tear_down(void **state)
 /* One value for a context, whose run begins where `start` says. */
 static void add(struct fixture *fixture, uint32_t id, uint64_t start)
 {
-	hpcdb_put_u32(&fixture->indices, id);
-	hpcdb_put_u64(&fixture->indices, start);
-	hpcdb_put_u16(&fixture->values, 0);
-	hpcdb_put_u64(&fixture->values, 0);
+	sonde_put_u32le(&fixture->indices, id);
+	sonde_put_u64le(&fixture->indices, start);
+	sonde_put_u16le(&fixture->values, 0);
+	sonde_put_u64le(&fixture->values, 0);
 	fixture->plane = (struct hpcdb_plane){
 		.values = (const uint8_t *)fixture->values.data,
 		.indices = (const uint8_t *)fixture->indices.data,

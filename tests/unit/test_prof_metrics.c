@@ -40,7 +40,7 @@ static const char *list_text(const struct prof_metrics *metrics)
 
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s(%s)%u/%x",
 					 i ? " " : "", metric->name, metric->formula,
-					 metric->visibility, metric->scopes);
+					 (unsigned)metric->visibility, metric->scopes);
 	}
 	return text;
 }

@@ -36,45 +36,45 @@ void cff_cache_begin(struct cff_cache *cache, const struct cff_image *image)
 
 static void put_zone(struct sonde_buffer *out, const struct cff_zone *zone)
 {
-	cff_put_u64(out, zone->count);
-	cff_put_u64(out, zone->details);
-	cff_put_u64(out, zone->first_ns);
-	cff_put_u64(out, zone->last_ns);
-	cff_put_u64(out, zone->pieces.count);
+	sonde_put_u64le(out, zone->count);
+	sonde_put_u64le(out, zone->details);
+	sonde_put_u64le(out, zone->first_ns);
+	sonde_put_u64le(out, zone->last_ns);
+	sonde_put_u64le(out, zone->pieces.count);
 }
 
 static void put_piece(struct sonde_buffer *out, const struct cff_piece *piece)
 {
-	cff_put_u64(out, piece->first);
-	cff_put_u64(out, piece->time_ns);
-	cff_put_u64(out, piece->last_us);
-	cff_put_u32(out, piece->count);
-	cff_put_u32(out, piece->chunk);
-	cff_put_u32(out, piece->begin);
-	cff_put_u32(out, piece->end);
-	cff_put_u32(out, piece->ordinal);
-	cff_put_u32(out, piece->sequence);
-	cff_put_u32(out, piece->stack);
+	sonde_put_u64le(out, piece->first);
+	sonde_put_u64le(out, piece->time_ns);
+	sonde_put_u64le(out, piece->last_us);
+	sonde_put_u32le(out, piece->count);
+	sonde_put_u32le(out, piece->chunk);
+	sonde_put_u32le(out, piece->begin);
+	sonde_put_u32le(out, piece->end);
+	sonde_put_u32le(out, piece->ordinal);
+	sonde_put_u32le(out, piece->sequence);
+	sonde_put_u32le(out, piece->stack);
 }
 
 static void put_scan(struct sonde_buffer *out, const struct cff_scan *scan, uint64_t pieces)
 {
-	cff_put_u32(out, (uint32_t)scan->buffers.count);
-	cff_put_u32(out, (uint32_t)scan->actions.count);
-	cff_put_u32(out, (uint32_t)scan->zones.count);
-	cff_put_u32(out, (uint32_t)scan->nodes.count);
-	cff_put_u64(out, pieces);
+	sonde_put_u32le(out, (uint32_t)scan->buffers.count);
+	sonde_put_u32le(out, (uint32_t)scan->actions.count);
+	sonde_put_u32le(out, (uint32_t)scan->zones.count);
+	sonde_put_u32le(out, (uint32_t)scan->nodes.count);
+	sonde_put_u64le(out, pieces);
 	for (size_t i = 0; i < scan->actions.count; i++) {
-		cff_put_u32(out, scan->actions.items[i].kind);
-		cff_put_u32(out, scan->actions.items[i].chunk);
-		cff_put_u32(out, scan->actions.items[i].value);
+		sonde_put_u32le(out, scan->actions.items[i].kind);
+		sonde_put_u32le(out, scan->actions.items[i].chunk);
+		sonde_put_u32le(out, scan->actions.items[i].value);
 	}
 	for (size_t i = 0; i < scan->zones.count; i++)
 		put_zone(out, scan->zones.items[i]);
 	for (size_t i = 0; i < scan->nodes.count; i++) {
-		cff_put_u32(out, scan->nodes.items[i].parent);
-		cff_put_u32(out, scan->nodes.items[i].function);
-		cff_put_u32(out, scan->nodes.items[i].depth);
+		sonde_put_u32le(out, scan->nodes.items[i].parent);
+		sonde_put_u32le(out, scan->nodes.items[i].function);
+		sonde_put_u32le(out, scan->nodes.items[i].depth);
 	}
 	for (size_t i = 0; i < scan->zones.count; i++) {
 		const struct cff_zone *zone = scan->zones.items[i];

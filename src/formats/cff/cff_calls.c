@@ -318,14 +318,14 @@ static enum sonde_status put_text(struct calls *calls, const char *text, struct 
 
 	if (*text)
 		status = cff_texts_get(&calls->texts, text, strlen(text), &ordinal, err);
-	cff_put_u32(&calls->events, ordinal);
+	sonde_put_u32le(&calls->events, ordinal);
 	return status;
 }
 
 static void put_head(struct calls *calls, uint32_t wire)
 {
-	cff_put_u32(&calls->events, wire);
-	cff_put_u32(&calls->events, calls->time);
+	sonde_put_u32le(&calls->events, wire);
+	sonde_put_u32le(&calls->events, calls->time);
 }
 
 static enum sonde_status put_define(struct calls *calls, uint32_t wire, enum cff_event_class class,
@@ -335,12 +335,12 @@ static enum sonde_status put_define(struct calls *calls, uint32_t wire, enum cff
 	enum sonde_status status;
 
 	put_head(calls, CFF_WIRE_DEFINE);
-	cff_put_u32(&calls->events, wire);
-	cff_put_u32(&calls->events, class);
-	cff_put_u32(&calls->events, flags);
+	sonde_put_u32le(&calls->events, wire);
+	sonde_put_u32le(&calls->events, class);
+	sonde_put_u32le(&calls->events, flags);
 	status = put_text(calls, name, err);
 	if (status >= 0 && !*arguments)
-		cff_put_u32(&calls->events, CFF_STRING_NULL);
+		sonde_put_u32le(&calls->events, CFF_STRING_NULL);
 	else if (status >= 0)
 		status = put_text(calls, arguments, err);
 	return status;
@@ -379,15 +379,15 @@ static enum sonde_status put_start(struct calls *calls, struct sonde_error *err)
 	if (status < 0)
 		return status;
 	put_head(calls, WIRE_ZONE_CREATE);
-	cff_put_u32(&calls->events, ZONE);
+	sonde_put_u32le(&calls->events, ZONE);
 	status = put_text(calls, "calls", err);
 	if (status >= 0)
 		status = put_text(calls, "script", err);
 	if (status < 0)
 		return status;
-	cff_put_u32(&calls->events, CFF_STRING_EMPTY);
+	sonde_put_u32le(&calls->events, CFF_STRING_EMPTY);
 	put_head(calls, WIRE_ZONE_SET);
-	cff_put_u32(&calls->events, ZONE);
+	sonde_put_u32le(&calls->events, ZONE);
 	return SONDE_OK;
 }
 

@@ -404,8 +404,8 @@ static enum sonde_status read_event(struct cff_json_events *events, struct sonde
 		return status;
 	if (!type)
 		return skip_event(events, depth, err);
-	cff_put_u32(out, wire);
-	cff_put_u32(out, time);
+	sonde_put_u32le(out, wire);
+	sonde_put_u32le(out, time);
 	status = put_arguments(events, type, out, err);
 	if (status < 0 || out->failed) {
 		out->size = start;
@@ -436,7 +436,7 @@ static enum sonde_status read_raw_words(struct cff_json_events *events, struct s
 		if (status < 0 || json->depth != depth + 2)
 			continue;
 		if (sonde_json_u64(json, &word) && word <= UINT32_MAX)
-			cff_put_u32(out, (uint32_t)word);
+			sonde_put_u32le(out, (uint32_t)word);
 		else
 			find_event(events, "words of 32 bits");
 	}

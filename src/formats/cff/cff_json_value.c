@@ -40,9 +40,9 @@ static void find_wrong(struct cff_json_events *events, const struct sonde_argume
 void cff_json_value_missing(const struct sonde_argument_spec *spec, struct sonde_buffer *out)
 {
 	if (spec->is_array)
-		cff_put_u32(out, CFF_ARRAY_NULL);
+		sonde_put_u32le(out, CFF_ARRAY_NULL);
 	else
-		cff_put_u32(out, sonde_argument_type_is_text(spec->type) ? CFF_STRING_NULL : 0);
+		sonde_put_u32le(out, sonde_argument_type_is_text(spec->type) ? CFF_STRING_NULL : 0);
 }
 
 static bool parse_integer(const struct sonde_json_reader *json, int64_t *value)
@@ -148,7 +148,7 @@ static enum sonde_status read_array(struct cff_json_events *events,
 	size_t start = out->size, item_size = sonde_argument_type_size(spec->type);
 	enum sonde_status status;
 
-	cff_put_u32(out, 0);
+	sonde_put_u32le(out, 0);
 	for (;;) {
 		uint32_t bits = 0;
 
@@ -177,7 +177,7 @@ static void read_characters(struct cff_json_events *events, const struct sonde_a
 	size_t start = out->size, item_size = sonde_argument_type_size(spec->type), length;
 	const struct sonde_json_reader *json = &events->json;
 
-	cff_put_u32(out, 0);
+	sonde_put_u32le(out, 0);
 	for (size_t i = 0; i < json->length; i += length) {
 		uint32_t code;
 
@@ -209,7 +209,7 @@ static enum sonde_status put_text(struct cff_json_events *events, const char *te
 	if (status < 0)
 		return status;
 	cff_texts_use(&events->texts, ordinal);
-	cff_put_u32(out, ordinal);
+	sonde_put_u32le(out, ordinal);
 	return SONDE_OK;
 }
 
@@ -264,7 +264,7 @@ static enum sonde_status read_raw(struct cff_json_events *events,
 		if (status < 0 || events->json.depth != depth + 2)
 			continue;
 		is_good = sonde_json_u64(&events->json, &word) && word <= UINT32_MAX && is_good;
-		cff_put_u32(out, (uint32_t)word);
+		sonde_put_u32le(out, (uint32_t)word);
 	}
 	if (status < 0 || out->failed)
 		return status < 0 ? status : sonde_fail_nomem(err);
@@ -291,7 +291,7 @@ static enum sonde_status read_ordinal(struct cff_json_events *events,
 		cff_json_value_missing(spec, out);
 	} else {
 		cff_texts_use(&events->texts, (uint32_t)ordinal);
-		cff_put_u32(out, (uint32_t)ordinal);
+		sonde_put_u32le(out, (uint32_t)ordinal);
 	}
 	return leave(&events->json, depth, err);
 }
@@ -362,7 +362,7 @@ enum sonde_status cff_json_value_read(struct cff_json_events *events,
 	if (is_text && !spec->is_array)
 		return read_text(events, spec, out, err);
 	if (!spec->is_array && read_item(json, spec->type, &bits)) {
-		cff_put_u32(out, bits);
+		sonde_put_u32le(out, bits);
 		return SONDE_OK;
 	}
 	find_wrong(events, spec);

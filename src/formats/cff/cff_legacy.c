@@ -123,7 +123,7 @@ static enum sonde_status put_text(struct legacy *legacy, const struct sonde_argu
 		length = strnlen(text, length);
 	if (text && length)
 		status = cff_texts_get(&legacy->texts, text, length, &ordinal, err);
-	cff_put_u32(&legacy->events, ordinal);
+	sonde_put_u32le(&legacy->events, ordinal);
 	return status;
 }
 
@@ -148,14 +148,14 @@ static void put_array(struct legacy *legacy, const struct sonde_argument_spec *s
 	uint32_t count = read_u32(&legacy->input);
 
 	if (count == CFF_ARRAY_NULL) {
-		cff_put_u32(&legacy->events, count);
+		sonde_put_u32le(&legacy->events, count);
 		return;
 	}
 	if (count > sonde_bytes_left(&legacy->input) / size) {
 		legacy->input.overrun = true;
 		return;
 	}
-	cff_put_u32(&legacy->events, count);
+	sonde_put_u32le(&legacy->events, count);
 	for (uint32_t i = 0; i < count; i++) {
 		uint8_t bytes[4];
 
@@ -179,7 +179,7 @@ static enum sonde_status put_arguments(struct legacy *legacy, const struct cff_t
 		else if (sonde_argument_type_is_text(spec->type))
 			status = put_text(legacy, spec, err);
 		else
-			cff_put_u32(&legacy->events, read_item(&legacy->input, spec->type));
+			sonde_put_u32le(&legacy->events, read_item(&legacy->input, spec->type));
 	}
 	return status;
 }
@@ -239,8 +239,8 @@ static enum sonde_status make_event(struct legacy *legacy, struct sonde_error *e
 			 "an event type that is defined\twire id %" PRIu32, wire);
 		return SONDE_END;
 	}
-	cff_put_u32(&legacy->events, wire);
-	cff_put_u32(&legacy->events, time);
+	sonde_put_u32le(&legacy->events, wire);
+	sonde_put_u32le(&legacy->events, time);
 	status = type ? put_arguments(legacy, type, err) : SONDE_OK;
 	if (status < 0)
 		return status;

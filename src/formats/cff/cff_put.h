@@ -5,26 +5,11 @@
 
 #include "base/buffer.h"
 #include "base/bytes.h"
+#include "base/put.h"
 
 static inline uint64_t cff_padded(uint64_t size)
 {
 	return (size + 3) & ~(uint64_t)3;
-}
-
-static inline void cff_put_u32(struct sonde_buffer *out, uint32_t value)
-{
-	uint8_t bytes[4];
-
-	sonde_store_u32le(bytes, value);
-	sonde_buffer_put(out, bytes, sizeof(bytes));
-}
-
-static inline void cff_put_u64(struct sonde_buffer *out, uint64_t value)
-{
-	uint8_t bytes[8];
-
-	sonde_store_u64le(bytes, value);
-	sonde_buffer_put(out, bytes, sizeof(bytes));
 }
 
 /* Zeros up to a multiple of 4 bytes. */

@@ -241,14 +241,14 @@ static void begin_chunk(struct sonde_buffer *out, uint32_t id, uint32_t type, ui
 			uint32_t end, uint32_t parts)
 {
 	sonde_buffer_clear(out);
-	cff_put_u32(out, id);
-	cff_put_u32(out, type);
-	cff_put_u32(out, 0);
-	cff_put_u32(out, start);
-	cff_put_u32(out, end);
-	cff_put_u32(out, parts);
+	sonde_put_u32le(out, id);
+	sonde_put_u32le(out, type);
+	sonde_put_u32le(out, 0);
+	sonde_put_u32le(out, start);
+	sonde_put_u32le(out, end);
+	sonde_put_u32le(out, parts);
 	for (uint32_t i = 0; i < parts * (CFF_PART_SIZE / 4); i++)
-		cff_put_u32(out, 0);
+		sonde_put_u32le(out, 0);
 }
 
 /* Says in the list of parts what was put into the buffer from `start` on. */
@@ -296,10 +296,10 @@ static void put_events(struct recovery *recovery, uint32_t number)
 			break; /* of a later chunk whose buffer lies elsewhere */
 		sonde_buffer_put(out, recovery->file.image.data + copied, patch->offset - copied);
 		if (patch->kind == PATCH_TEXT)
-			cff_put_u32(out,
-				    first_added(&recovery->mendings.items[number]) + patch->value);
+			sonde_put_u32le(out, first_added(&recovery->mendings.items[number]) +
+						     patch->value);
 		else if (patch->kind == PATCH_VALUE)
-			cff_put_u32(out, patch->value);
+			sonde_put_u32le(out, patch->value);
 		copied = patch->offset + (patch->kind == PATCH_DROP ? CFF_EVENT_SIZE + 20 : 4);
 	}
 	sonde_buffer_put(out, recovery->file.image.data + copied, end - copied);

@@ -323,39 +323,39 @@ static void put_document(struct document *document)
 
 static void put_index_entry(struct sonde_buffer *out, const struct cff_index_entry *entry)
 {
-	cff_put_u64(out, entry->offset);
-	cff_put_u64(out, entry->first_index);
-	cff_put_u64(out, entry->first_ns);
-	cff_put_u64(out, entry->last_ns);
-	cff_put_u32(out, entry->track);
-	cff_put_u32(out, entry->events);
-	cff_put_u32(out, entry->stack_first);
-	cff_put_u32(out, entry->stack_count);
+	sonde_put_u64le(out, entry->offset);
+	sonde_put_u64le(out, entry->first_index);
+	sonde_put_u64le(out, entry->first_ns);
+	sonde_put_u64le(out, entry->last_ns);
+	sonde_put_u32le(out, entry->track);
+	sonde_put_u32le(out, entry->events);
+	sonde_put_u32le(out, entry->stack_first);
+	sonde_put_u32le(out, entry->stack_count);
 }
 
 static void put_index(const struct cff_writer *writer, uint64_t file_size, struct sonde_buffer *out)
 {
 	sonde_buffer_put_text(out, INDEX_MAGIC);
-	cff_put_u64(out, file_size);
-	cff_put_u32(out, writer->track_count);
-	cff_put_u32(out, (uint32_t)writer->index.count);
-	cff_put_u32(out, (uint32_t)writer->definition_chunks.count);
-	cff_put_u32(out, (uint32_t)writer->stacks.count);
+	sonde_put_u64le(out, file_size);
+	sonde_put_u32le(out, writer->track_count);
+	sonde_put_u32le(out, (uint32_t)writer->index.count);
+	sonde_put_u32le(out, (uint32_t)writer->definition_chunks.count);
+	sonde_put_u32le(out, (uint32_t)writer->stacks.count);
 	for (size_t i = 0; i < writer->definition_chunks.count; i++)
-		cff_put_u64(out, writer->definition_chunks.items[i]);
+		sonde_put_u64le(out, writer->definition_chunks.items[i]);
 	for (uint32_t i = 0; i < writer->track_count; i++) {
 		const struct cff_track_writer *track = &writer->tracks[i];
 
-		cff_put_u64(out, track->events);
-		cff_put_u64(out, track->details);
-		cff_put_u64(out, track->first_ns);
-		cff_put_u64(out, track->last_ns);
+		sonde_put_u64le(out, track->events);
+		sonde_put_u64le(out, track->details);
+		sonde_put_u64le(out, track->first_ns);
+		sonde_put_u64le(out, track->last_ns);
 	}
 	for (size_t i = 0; i < writer->index.count; i++)
 		put_index_entry(out, &writer->index.items[i]);
 	for (size_t i = 0; i < writer->stacks.count; i++) {
-		cff_put_u32(out, writer->stacks.items[i].function);
-		cff_put_u32(out, writer->stacks.items[i].depth);
+		sonde_put_u32le(out, writer->stacks.items[i].function);
+		sonde_put_u32le(out, writer->stacks.items[i].depth);
 	}
 }
 

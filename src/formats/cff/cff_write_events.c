@@ -63,8 +63,8 @@ static void put_wide(struct sonde_buffer *out, const struct sonde_argument *argu
 {
 	if (argument->spec->type == SONDE_ARGUMENT_FLOAT64)
 		sonde_arguments_put_number(out, SONDE_ARGUMENT_FLOAT32, argument->value);
-	cff_put_u32(out, (uint32_t)argument->value.u64);
-	cff_put_u32(out, (uint32_t)(argument->value.u64 >> 32));
+	sonde_put_u32le(out, (uint32_t)argument->value.u64);
+	sonde_put_u32le(out, (uint32_t)(argument->value.u64 >> 32));
 }
 
 static void put_value(struct cff_writer *writer, const struct sonde_argument *argument)
@@ -73,7 +73,7 @@ static void put_value(struct cff_writer *writer, const struct sonde_argument *ar
 	size_t size = sonde_argument_type_size(argument->spec->type);
 
 	if (sonde_argument_type_is_text(argument->spec->type))
-		cff_put_u32(out, text_ordinal(writer, argument));
+		sonde_put_u32le(out, text_ordinal(writer, argument));
 	else if (argument->spec->is_array && size == 8)
 		sonde_arguments_put_array(out, SONDE_ARGUMENT_UINT32,
 					  argument->is_null ? NULL : argument->bytes,
@@ -253,8 +253,8 @@ static enum sonde_status name_function(const struct written *written, struct son
 	const char *name = sonde_definitions_function_label(writer->definitions,
 							    written->event->function, space);
 
-	cff_put_u32(&writer->values, written->event->function);
-	cff_put_u32(&writer->values, cff_chunk_text(&writer->filling, name, strlen(name)));
+	sonde_put_u32le(&writer->values, written->event->function);
+	sonde_put_u32le(&writer->values, cff_chunk_text(&writer->filling, name, strlen(name)));
 	return writer->values.failed ? sonde_fail_nomem(err) : SONDE_OK;
 }
 
@@ -391,13 +391,13 @@ static enum sonde_status write_standing_in(const struct written *written, struct
 		return status;
 	sonde_buffer_clear(values);
 	if (builtin != CFF_MARK)
-		cff_put_u32(values, written->event->extra);
+		sonde_put_u32le(values, written->event->extra);
 	if (builtin == CFF_FLOW_BRANCH)
-		cff_put_u32(values, 0);
+		sonde_put_u32le(values, 0);
 	if (builtin != CFF_FLOW_TERMINATE && builtin != CFF_RANGE_END)
-		cff_put_u32(values, cff_chunk_text(&writer->filling, name, strlen(name)));
+		sonde_put_u32le(values, cff_chunk_text(&writer->filling, name, strlen(name)));
 	if (builtin != CFF_RANGE_END)
-		cff_put_u32(values, CFF_STRING_NULL);
+		sonde_put_u32le(values, CFF_STRING_NULL);
 	if (values->failed)
 		return sonde_fail_nomem(err);
 	return put_event(written, wire, true, err);

@@ -5,25 +5,8 @@
 
 #include "base/buffer.h"
 #include "base/bytes.h"
+#include "base/put.h"
 #include "formats/hpcdb/hpcdb_layout.h"
-
-static inline void hpcdb_put_u16(struct sonde_buffer *out, uint16_t value)
-{
-	value = htole16(value);
-	sonde_buffer_put(out, &value, sizeof(value));
-}
-
-static inline void hpcdb_put_u32(struct sonde_buffer *out, uint32_t value)
-{
-	value = htole32(value);
-	sonde_buffer_put(out, &value, sizeof(value));
-}
-
-static inline void hpcdb_put_u64(struct sonde_buffer *out, uint64_t value)
-{
-	value = htole64(value);
-	sonde_buffer_put(out, &value, sizeof(value));
-}
 
 /* The text with its NUL. */
 static inline void hpcdb_put_string(struct sonde_buffer *out, const char *text)

@@ -145,9 +145,9 @@ static enum sonde_status write_lines(struct hpcdb_recovery *recovery, struct son
 		if (line.count && hpcdb_line_time(&line, 0) < *first)
 			*first = hpcdb_line_time(&line, 0);
 		status = write_line(recovery, &line, output, &buffer, last, err);
-		hpcdb_put_u64(headers, line.profile);
-		hpcdb_put_u64(headers, start);
-		hpcdb_put_u64(headers, output->written);
+		sonde_put_u64le(headers, line.profile);
+		sonde_put_u64le(headers, start);
+		sonde_put_u64le(headers, output->written);
 	}
 	sonde_buffer_release(&buffer);
 	return status;
@@ -167,11 +167,11 @@ static enum sonde_status recover_trace(struct hpcdb_recovery *recovery, struct s
 	if (!recovery->has_line)
 		return sonde_fail_nomem(err);
 	status = hpcdb_begin_file(recovery, HPCDB_TRACE_FILE, &output, &head, err);
-	hpcdb_put_u64(&head, 0x20 + room * HPCDB_TRACE_SIZE);
-	hpcdb_put_u64(&head, HPCDB_TRACE_HEADER);
-	hpcdb_put_u64(&head, HPCDB_TRACE_HEADER + 0x20);
-	hpcdb_put_u32(&head, 0);
-	hpcdb_put_u32(&head, HPCDB_TRACE_SIZE);
+	sonde_put_u64le(&head, 0x20 + room * HPCDB_TRACE_SIZE);
+	sonde_put_u64le(&head, HPCDB_TRACE_HEADER);
+	sonde_put_u64le(&head, HPCDB_TRACE_HEADER + 0x20);
+	sonde_put_u32le(&head, 0);
+	sonde_put_u32le(&head, HPCDB_TRACE_SIZE);
 	hpcdb_put_zeros(&head, 0x10 + room * HPCDB_TRACE_SIZE);
 	if (status == SONDE_OK)
 		status = hpcdb_flush(&output, &head, err);
@@ -183,10 +183,10 @@ static enum sonde_status recover_trace(struct hpcdb_recovery *recovery, struct s
 	/* a stated start before the first sample is kept: it is when measuring began */
 	if (trace->first_ns && trace->first_ns < first && trace->first_ns <= last)
 		first = trace->first_ns;
-	hpcdb_put_u32(&head, (uint32_t)(headers.size / HPCDB_TRACE_SIZE));
-	hpcdb_put_u32(&head, HPCDB_TRACE_SIZE);
-	hpcdb_put_u64(&head, first == UINT64_MAX ? 0 : first);
-	hpcdb_put_u64(&head, last);
+	sonde_put_u32le(&head, (uint32_t)(headers.size / HPCDB_TRACE_SIZE));
+	sonde_put_u32le(&head, HPCDB_TRACE_SIZE);
+	sonde_put_u64le(&head, first == UINT64_MAX ? 0 : first);
+	sonde_put_u64le(&head, last);
 	if (status == SONDE_OK && (head.failed || headers.failed))
 		status = sonde_fail_nomem(err);
 	if (status == SONDE_OK)

@@ -53,11 +53,11 @@ static void put_value(struct rewriting *self, uint32_t context, uint16_t metric,
 		return;
 	}
 	if (!last || self->indices.failed || sonde_load_u32le(last) != context) {
-		hpcdb_put_u32(&self->indices, context);
-		hpcdb_put_u64(&self->indices, self->values.size / HPCDB_PROFILE_VALUE_SIZE);
+		sonde_put_u32le(&self->indices, context);
+		sonde_put_u64le(&self->indices, self->values.size / HPCDB_PROFILE_VALUE_SIZE);
 	}
-	hpcdb_put_u16(&self->values, metric);
-	hpcdb_put_u64(&self->values, 0);
+	sonde_put_u16le(&self->values, metric);
+	sonde_put_u64le(&self->values, 0);
 	if (!self->values.failed)
 		hpcdb_store_double((uint8_t *)self->values.data + self->values.size - 8, value);
 	if (context >= self->contexts && !is_summary)
@@ -247,12 +247,12 @@ static void put_identities(struct rewriting *self, uint32_t profile, struct sond
 							       .physical = profile - 1,
 							       .logical = profile - 1 };
 	}
-	hpcdb_put_u64(tuples, count);
+	sonde_put_u64le(tuples, count);
 	for (size_t i = 0; i < count; i++) {
-		hpcdb_put_u16(tuples, identities[i].kind);
-		hpcdb_put_u16(tuples, identities[i].is_physical ? HPCDB_ID_PHYSICAL : 0);
-		hpcdb_put_u32(tuples, (uint32_t)identities[i].logical);
-		hpcdb_put_u64(tuples, identities[i].physical);
+		sonde_put_u16le(tuples, identities[i].kind);
+		sonde_put_u16le(tuples, identities[i].is_physical ? HPCDB_ID_PHYSICAL : 0);
+		sonde_put_u32le(tuples, (uint32_t)identities[i].logical);
+		sonde_put_u64le(tuples, identities[i].physical);
 	}
 }
 
@@ -274,18 +274,18 @@ static enum sonde_status begin_profile(struct rewriting *self, struct sonde_erro
 
 	for (uint32_t i = 0; i < self->profiles; i++) {
 		hpcdb_put_zeros(&self->infos, 0x20);
-		hpcdb_put_u64(&self->infos, i ? tuples_at + tuples.size : 0);
-		hpcdb_put_u64(&self->infos, is_summary(self, i) ? HPCDB_PROFILE_IS_SUMMARY : 0);
+		sonde_put_u64le(&self->infos, i ? tuples_at + tuples.size : 0);
+		sonde_put_u64le(&self->infos, is_summary(self, i) ? HPCDB_PROFILE_IS_SUMMARY : 0);
 		if (i)
 			put_identities(self, i, &tuples);
 	}
-	hpcdb_put_u64(&head, infos_size);
-	hpcdb_put_u64(&head, HPCDB_PROFILE_HEADER);
-	hpcdb_put_u64(&head, tuples.size);
-	hpcdb_put_u64(&head, tuples_at);
-	hpcdb_put_u64(&head, HPCDB_PROFILE_HEADER + 0x10);
-	hpcdb_put_u32(&head, self->profiles);
-	hpcdb_put_u32(&head, HPCDB_PROFILE_SIZE);
+	sonde_put_u64le(&head, infos_size);
+	sonde_put_u64le(&head, HPCDB_PROFILE_HEADER);
+	sonde_put_u64le(&head, tuples.size);
+	sonde_put_u64le(&head, tuples_at);
+	sonde_put_u64le(&head, HPCDB_PROFILE_HEADER + 0x10);
+	sonde_put_u32le(&head, self->profiles);
+	sonde_put_u32le(&head, HPCDB_PROFILE_SIZE);
 	if (status == SONDE_OK)
 		status = hpcdb_flush(&self->profile, &head, err);
 	if (status == SONDE_OK && self->infos.failed)
@@ -407,15 +407,15 @@ static void put_block(struct rewriting *self, struct sonde_buffer *records, uint
 			const struct value *value =
 				&self->group.items[self->order.items[end].number];
 
-			hpcdb_put_u32(&self->blocks, value->profile);
-			hpcdb_put_u64(&self->blocks, 0);
+			sonde_put_u32le(&self->blocks, value->profile);
+			sonde_put_u64le(&self->blocks, 0);
 			if (!self->blocks.failed)
 				hpcdb_store_double((uint8_t *)self->blocks.data +
 							   self->blocks.size - 8,
 						   value->value);
 		}
-		hpcdb_put_u16(&indices, (uint16_t)self->order.items[i].key);
-		hpcdb_put_u64(&indices, i - from);
+		sonde_put_u16le(&indices, (uint16_t)self->order.items[i].key);
+		sonde_put_u64le(&indices, i - from);
 		if (self->is_changed)
 			put_statistics(self, i, end);
 	}
@@ -474,12 +474,12 @@ static enum sonde_status write_cct(struct rewriting *self, struct sonde_error *e
 
 	if (status == SONDE_OK)
 		status = hpcdb_begin_file(self->recovery, HPCDB_CCT_FILE, &self->cct, &head, err);
-	hpcdb_put_u64(&head, size);
-	hpcdb_put_u64(&head, 0x30);
+	sonde_put_u64le(&head, size);
+	sonde_put_u64le(&head, 0x30);
 	hpcdb_put_zeros(&head, 0x10);
-	hpcdb_put_u64(&head, 0x40);
-	hpcdb_put_u32(&head, self->contexts);
-	hpcdb_put_u32(&head, HPCDB_CCT_CONTEXT_SIZE);
+	sonde_put_u64le(&head, 0x40);
+	sonde_put_u32le(&head, self->contexts);
+	sonde_put_u32le(&head, HPCDB_CCT_CONTEXT_SIZE);
 	hpcdb_put_zeros(&records, (size_t)self->contexts * HPCDB_CCT_CONTEXT_SIZE);
 	hpcdb_put_zeros(&head, records.size);
 	if (status == SONDE_OK)

@@ -431,7 +431,7 @@ static enum sonde_status write_world(struct sink *sink, struct hpcdb_world *worl
 						   .module = SONDE_NONE,
 						   .end = 1 };
 	char *title = NULL, *description = NULL;
-	struct hpcdb_written written;
+	struct hpcdb_written written = { 0 };
 	enum sonde_status status = find_text(sink, "hpc.title", &title, err);
 
 	if (status >= 0)

@@ -281,13 +281,13 @@ static enum sonde_status store_head(struct round *round, struct sonde_error *err
 	enum sonde_status status;
 
 	hpcdb_put_magic(&out, "ctxt");
-	hpcdb_put_u64(&out, ARRAY_OFFSET - SECTION_OFFSET +
-				    (uint64_t)job->world->context_count * HPCDB_CCT_CONTEXT_SIZE);
-	hpcdb_put_u64(&out, SECTION_OFFSET);
+	sonde_put_u64le(&out, ARRAY_OFFSET - SECTION_OFFSET +
+				      (uint64_t)job->world->context_count * HPCDB_CCT_CONTEXT_SIZE);
+	sonde_put_u64le(&out, SECTION_OFFSET);
 	hpcdb_put_zeros(&out, SECTION_OFFSET - HPCDB_CCT_HEADER);
-	hpcdb_put_u64(&out, ARRAY_OFFSET);
-	hpcdb_put_u32(&out, job->world->context_count);
-	hpcdb_put_u32(&out, HPCDB_CCT_CONTEXT_SIZE);
+	sonde_put_u64le(&out, ARRAY_OFFSET);
+	sonde_put_u32le(&out, job->world->context_count);
+	sonde_put_u32le(&out, HPCDB_CCT_CONTEXT_SIZE);
 	status = out.failed ? sonde_fail_nomem(err) :
 			      hpcdb_target_write(&job->cct, 0, out.data, out.size, err);
 	if (status >= 0)

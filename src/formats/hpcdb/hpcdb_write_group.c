@@ -196,10 +196,10 @@ static enum sonde_status read_track(struct hpcdb_transposer *transposer,
 /* {CI}, its offsets counted from the start of the group's blocks. */
 static void put_info(struct hpcdb_group *group, uint64_t values, uint64_t offset, uint16_t metrics)
 {
-	hpcdb_put_u64(&group->infos, values);
-	hpcdb_put_u64(&group->infos, offset);
-	hpcdb_put_u64(&group->infos, metrics);
-	hpcdb_put_u64(&group->infos, offset + values * HPCDB_CCT_VALUE_SIZE);
+	sonde_put_u64le(&group->infos, values);
+	sonde_put_u64le(&group->infos, offset);
+	sonde_put_u64le(&group->infos, metrics);
+	sonde_put_u64le(&group->infos, offset + values * HPCDB_CCT_VALUE_SIZE);
 }
 
 /* The pairs are filled in later; `keys` become where those of each slot go. */
@@ -219,8 +219,8 @@ static void put_block(struct hpcdb_group *group, const struct hpcdb_plan *plan, 
 		keys[i] = offset + values * HPCDB_CCT_VALUE_SIZE;
 		if (!count)
 			continue;
-		hpcdb_put_u16(&group->blocks, plan->id_of_slot[i]);
-		hpcdb_put_u64(&group->blocks, values);
+		sonde_put_u16le(&group->blocks, plan->id_of_slot[i]);
+		sonde_put_u64le(&group->blocks, values);
 		values += count;
 		metrics++;
 	}
@@ -337,8 +337,8 @@ static void summarize(struct hpcdb_transposer *transposer, const struct hpcdb_jo
 		put_statistics(job, group, transposer->tallies.items);
 		if (before == group->pairs.size / HPCDB_PROFILE_VALUE_SIZE)
 			continue;
-		hpcdb_put_u32(&group->index, i);
-		hpcdb_put_u64(&group->index, before);
+		sonde_put_u32le(&group->index, i);
+		sonde_put_u64le(&group->index, before);
 	}
 }
 

@@ -61,8 +61,8 @@ static void put_general(struct sonde_buffer *out, const struct hpcdb_job *job)
 	const struct hpcdb_world *world = job->world;
 	uint64_t start = out->size;
 
-	hpcdb_put_u64(out, start + 0x10);
-	hpcdb_put_u64(out, 0);
+	sonde_put_u64le(out, start + 0x10);
+	sonde_put_u64le(out, 0);
 	hpcdb_put_name(out, job, world->title ? world->title : "");
 	hpcdb_patch_u64(out, start + 8, out->size);
 	hpcdb_put_name(out, job, world->description ? world->description : "");
@@ -87,7 +87,7 @@ static void put_kinds(struct sonde_buffer *out, const struct hpcdb_job *job)
 
 	if (count > UINT8_MAX)
 		count = UINT8_MAX;
-	hpcdb_put_u64(out, 0);
+	sonde_put_u64le(out, 0);
 	sonde_buffer_put_char(out, (char)count);
 	sonde_buffer_put_char(out, 0);
 	for (uint32_t i = 0; i < count; i++) {
@@ -97,7 +97,7 @@ static void put_kinds(struct sonde_buffer *out, const struct hpcdb_job *job)
 	hpcdb_put_alignment(out, 8);
 	hpcdb_patch_u64(out, start, out->size);
 	for (uint32_t i = 0; i < count; i++)
-		hpcdb_put_u64(out, strings[i]);
+		sonde_put_u64le(out, strings[i]);
 	end_section(out, HPCDB_META_ID_NAMES, start);
 }
 
@@ -112,7 +112,7 @@ static void put_scopes(struct sonde_buffer *out, uint64_t offsets[HPCDB_SCOPE_CO
 	hpcdb_put_alignment(out, 8);
 	for (unsigned int i = 0; i < HPCDB_SCOPE_COUNT; i++) {
 		offsets[i] = out->size;
-		hpcdb_put_u64(out, names[i]);
+		sonde_put_u64le(out, names[i]);
 		sonde_buffer_put_char(out, (char)scope_types[i].type);
 		sonde_buffer_put_char(out, (char)scope_types[i].bit);
 		hpcdb_put_zeros(out, 6);
@@ -133,8 +133,8 @@ static void put_instances(struct sonde_buffer *out, const struct hpcdb_plan *pla
 
 	placed->instances = out->size;
 	for (unsigned int i = 0; i < numbers->scope_count; i++) {
-		hpcdb_put_u64(out, scopes[numbers->scopes[i]]);
-		hpcdb_put_u64(out, hpcdb_scope_id(numbers, i));
+		sonde_put_u64le(out, scopes[numbers->scopes[i]]);
+		sonde_put_u64le(out, hpcdb_scope_id(numbers, i));
 	}
 	for (unsigned int i = 0; i < plan->stored_count; i++) {
 		formulas[i] = out->size;
@@ -144,11 +144,11 @@ static void put_instances(struct sonde_buffer *out, const struct hpcdb_plan *pla
 	placed->summaries = out->size;
 	for (unsigned int i = 0; i < plan->stored_count; i++) {
 		for (unsigned int k = 0; k < numbers->scope_count; k++) {
-			hpcdb_put_u64(out, scopes[numbers->scopes[k]]);
-			hpcdb_put_u64(out, formulas[i]);
-			hpcdb_put_u16(out, hpcdb_stored_kinds[plan->stored[i]].combine);
-			hpcdb_put_u16(out, hpcdb_statistic_id(numbers, i, k));
-			hpcdb_put_u32(out, 0);
+			sonde_put_u64le(out, scopes[numbers->scopes[k]]);
+			sonde_put_u64le(out, formulas[i]);
+			sonde_put_u16le(out, hpcdb_stored_kinds[plan->stored[i]].combine);
+			sonde_put_u16le(out, hpcdb_statistic_id(numbers, i, k));
+			sonde_put_u32le(out, 0);
 		}
 	}
 }
@@ -191,12 +191,12 @@ static void put_metrics(struct sonde_buffer *out, const struct hpcdb_job *job,
 
 		if (!numbers->scope_count)
 			continue;
-		hpcdb_put_u64(out, placed[count].name);
-		hpcdb_put_u64(out, placed[count].instances);
-		hpcdb_put_u64(out, placed[count++].summaries);
-		hpcdb_put_u16(out, numbers->scope_count);
-		hpcdb_put_u16(out, (uint16_t)(numbers->scope_count * plan->stored_count));
-		hpcdb_put_u32(out, 0);
+		sonde_put_u64le(out, placed[count].name);
+		sonde_put_u64le(out, placed[count].instances);
+		sonde_put_u64le(out, placed[count++].summaries);
+		sonde_put_u16le(out, numbers->scope_count);
+		sonde_put_u16le(out, (uint16_t)(numbers->scope_count * plan->stored_count));
+		sonde_put_u32le(out, 0);
 	}
 	end_section(out, HPCDB_META_METRICS, start);
 }
@@ -300,9 +300,9 @@ static void put_strings(struct sonde_buffer *out, const struct hpcdb_job *job,
 /* The head of a section of records; gives where the first one is. */
 static uint64_t put_array_head(struct sonde_buffer *out, uint32_t count, uint16_t size)
 {
-	hpcdb_put_u64(out, out->size + 0x10);
-	hpcdb_put_u32(out, count);
-	hpcdb_put_u32(out, size);
+	sonde_put_u64le(out, out->size + 0x10);
+	sonde_put_u32le(out, count);
+	sonde_put_u32le(out, size);
 	return out->size;
 }
 
@@ -317,16 +317,16 @@ static void put_records(struct sonde_buffer *out, const struct hpcdb_job *job,
 	hpcdb_used_modules(job->used, &count);
 	places->modules = put_array_head(out, count, HPCDB_MODULE_SIZE);
 	for (uint32_t i = 0; i < count; i++) {
-		hpcdb_put_u64(out, 0);
-		hpcdb_put_u64(out, texts->modules[i]);
+		sonde_put_u64le(out, 0);
+		sonde_put_u64le(out, texts->modules[i]);
 	}
 	end_section(out, HPCDB_META_MODULES, start);
 	start = out->size;
 	hpcdb_used_files(job->used, &count);
 	places->files = put_array_head(out, count, HPCDB_FILE_SIZE);
 	for (uint32_t i = 0; i < count; i++) {
-		hpcdb_put_u64(out, job->copied && job->copied[i] ? HPCDB_FILE_COPIED : 0);
-		hpcdb_put_u64(out, texts->files[i]);
+		sonde_put_u64le(out, job->copied && job->copied[i] ? HPCDB_FILE_COPIED : 0);
+		sonde_put_u64le(out, texts->files[i]);
 	}
 	end_section(out, HPCDB_META_FILES, start);
 	start = out->size;
@@ -336,12 +336,12 @@ static void put_records(struct sonde_buffer *out, const struct hpcdb_job *job,
 		const struct sonde_function *function =
 			sonde_definitions_function(definitions, ids[i]);
 
-		hpcdb_put_u64(out, texts->functions[i]);
-		hpcdb_put_u64(out, hpcdb_module_place(job, places, function->module));
-		hpcdb_put_u64(out, function->address);
-		hpcdb_put_u64(out, hpcdb_file_place(job, places, function->file));
-		hpcdb_put_u32(out, function->line);
-		hpcdb_put_u32(out, 0);
+		sonde_put_u64le(out, texts->functions[i]);
+		sonde_put_u64le(out, hpcdb_module_place(job, places, function->module));
+		sonde_put_u64le(out, function->address);
+		sonde_put_u64le(out, hpcdb_file_place(job, places, function->file));
+		sonde_put_u32le(out, function->line);
+		sonde_put_u32le(out, 0);
 	}
 	end_section(out, HPCDB_META_FUNCTIONS, start);
 }

@@ -205,14 +205,14 @@ uint64_t hpcdb_profile_data_offset(const struct hpcdb_world *world)
 static void put_profile(struct sonde_buffer *out, const struct hpcdb_plane *plane, uint64_t tuple,
 			uint32_t flags)
 {
-	hpcdb_put_u64(out, plane->values);
-	hpcdb_put_u64(out, plane->offset);
-	hpcdb_put_u32(out, plane->contexts);
-	hpcdb_put_u32(out, 0);
-	hpcdb_put_u64(out, hpcdb_plane_index_offset(plane));
-	hpcdb_put_u64(out, tuple);
-	hpcdb_put_u32(out, flags);
-	hpcdb_put_u32(out, 0);
+	sonde_put_u64le(out, plane->values);
+	sonde_put_u64le(out, plane->offset);
+	sonde_put_u32le(out, plane->contexts);
+	sonde_put_u32le(out, 0);
+	sonde_put_u64le(out, hpcdb_plane_index_offset(plane));
+	sonde_put_u64le(out, tuple);
+	sonde_put_u32le(out, flags);
+	sonde_put_u32le(out, 0);
 }
 
 static void put_profiles(struct sonde_buffer *out, const struct hpcdb_job *job)
@@ -232,14 +232,15 @@ static void put_profiles(struct sonde_buffer *out, const struct hpcdb_job *job)
 /* [HIT]. The whole of a logical number beyond 32 bits is in the physical one. */
 static void put_tuple(struct sonde_buffer *out, const struct hpcdb_track *track)
 {
-	hpcdb_put_u64(out, track->identity_count);
+	sonde_put_u64le(out, track->identity_count);
 	for (size_t i = 0; i < track->identity_count; i++) {
 		const struct sonde_identity *identity = &track->identities[i];
 
-		hpcdb_put_u16(out, (uint8_t)identity->kind);
-		hpcdb_put_u16(out, identity->is_physical ? HPCDB_ID_PHYSICAL : 0);
-		hpcdb_put_u32(out, (uint32_t)identity->logical);
-		hpcdb_put_u64(out, identity->is_physical ? identity->physical : identity->logical);
+		sonde_put_u16le(out, (uint8_t)identity->kind);
+		sonde_put_u16le(out, identity->is_physical ? HPCDB_ID_PHYSICAL : 0);
+		sonde_put_u32le(out, (uint32_t)identity->logical);
+		sonde_put_u64le(out,
+				identity->is_physical ? identity->physical : identity->logical);
 	}
 }
 
@@ -252,13 +253,13 @@ enum sonde_status hpcdb_write_profile_head(struct hpcdb_job *job, struct sonde_e
 	enum sonde_status status;
 
 	hpcdb_put_magic(&out, "prof");
-	hpcdb_put_u64(&out, tuples - HPCDB_PROFILE_HEADER);
-	hpcdb_put_u64(&out, HPCDB_PROFILE_HEADER);
-	hpcdb_put_u64(&out, data - tuples);
-	hpcdb_put_u64(&out, tuples);
-	hpcdb_put_u64(&out, HPCDB_PROFILE_HEADER + 0x10);
-	hpcdb_put_u32(&out, world->track_count + 1);
-	hpcdb_put_u32(&out, HPCDB_PROFILE_SIZE);
+	sonde_put_u64le(&out, tuples - HPCDB_PROFILE_HEADER);
+	sonde_put_u64le(&out, HPCDB_PROFILE_HEADER);
+	sonde_put_u64le(&out, data - tuples);
+	sonde_put_u64le(&out, tuples);
+	sonde_put_u64le(&out, HPCDB_PROFILE_HEADER + 0x10);
+	sonde_put_u32le(&out, world->track_count + 1);
+	sonde_put_u32le(&out, HPCDB_PROFILE_SIZE);
 	put_profiles(&out, job);
 	for (uint32_t i = 0; i < world->track_count; i++)
 		put_tuple(&out, &world->tracks[i]);

@@ -240,14 +240,14 @@ enum sonde_status hpcdb_write_trace_head(struct hpcdb_job *job, struct sonde_err
 		return SONDE_OK;
 	}
 	hpcdb_put_magic(&out, "trce");
-	hpcdb_put_u64(&out,
-		      ARRAY_OFFSET - HPCDB_TRACE_HEADER + (uint64_t)tracks * HPCDB_TRACE_SIZE);
-	hpcdb_put_u64(&out, HPCDB_TRACE_HEADER);
-	hpcdb_put_u64(&out, ARRAY_OFFSET);
-	hpcdb_put_u32(&out, tracks);
-	hpcdb_put_u32(&out, HPCDB_TRACE_SIZE);
-	hpcdb_put_u64(&out, atomic_load(&job->time_first));
-	hpcdb_put_u64(&out, atomic_load(&job->time_last));
+	sonde_put_u64le(&out,
+			ARRAY_OFFSET - HPCDB_TRACE_HEADER + (uint64_t)tracks * HPCDB_TRACE_SIZE);
+	sonde_put_u64le(&out, HPCDB_TRACE_HEADER);
+	sonde_put_u64le(&out, ARRAY_OFFSET);
+	sonde_put_u32le(&out, tracks);
+	sonde_put_u32le(&out, HPCDB_TRACE_SIZE);
+	sonde_put_u64le(&out, atomic_load(&job->time_first));
+	sonde_put_u64le(&out, atomic_load(&job->time_last));
 	status = out.failed ? sonde_fail_nomem(err) :
 			      hpcdb_target_write(&job->trace, 0, out.data, out.size, err);
 	if (status >= 0)

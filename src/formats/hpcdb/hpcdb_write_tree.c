@@ -53,17 +53,17 @@ static uint8_t put_flex(struct sonde_buffer *flex, const struct tree *tree,
 		module = hpcdb_module_place(job, tree->places, context->module);
 	if (function) {
 		flags |= HPCDB_HAS_FUNCTION;
-		hpcdb_put_u64(flex, function);
+		sonde_put_u64le(flex, function);
 	}
 	if (file) {
 		flags |= HPCDB_HAS_SOURCE;
-		hpcdb_put_u64(flex, file);
-		hpcdb_put_u64(flex, context->line);
+		sonde_put_u64le(flex, file);
+		sonde_put_u64le(flex, context->line);
 	}
 	if (module) {
 		flags |= HPCDB_HAS_POINT;
-		hpcdb_put_u64(flex, module);
-		hpcdb_put_u64(flex, context->address);
+		sonde_put_u64le(flex, module);
+		sonde_put_u64le(flex, context->address);
 	}
 	return flags;
 }
@@ -103,12 +103,12 @@ static void put_context(struct tree *tree, uint32_t number)
 	size_t start;
 	uint8_t flags;
 
-	hpcdb_put_u64(out, branch->size);
-	hpcdb_put_u64(out, branch->offset);
-	hpcdb_put_u32(out, number);
+	sonde_put_u64le(out, branch->size);
+	sonde_put_u64le(out, branch->offset);
+	sonde_put_u32le(out, number);
 	start = out->size;
-	hpcdb_put_u32(out, 0);
-	hpcdb_put_u64(out, tree->job->nodes[number].is_enclosed ? 1u << HPCDB_FUNCTION_BIT : 0);
+	sonde_put_u32le(out, 0);
+	sonde_put_u64le(out, tree->job->nodes[number].is_enclosed ? 1u << HPCDB_FUNCTION_BIT : 0);
 	flags = put_flex(out, tree, context);
 	if (out->failed)
 		return;
@@ -158,11 +158,11 @@ static void put_entries(struct tree *tree)
 
 		if (world->contexts[i].kind != SONDE_CONTEXT_ENTRY)
 			continue;
-		hpcdb_put_u64(out, tree->branches[i].size);
-		hpcdb_put_u64(out, tree->branches[i].offset);
-		hpcdb_put_u32(out, i);
-		hpcdb_put_u32(out, entry < SONDE_ENTRY_OTHER ? entry : SONDE_ENTRY_UNKNOWN);
-		hpcdb_put_u64(out, tree->places->entry_names[n++]);
+		sonde_put_u64le(out, tree->branches[i].size);
+		sonde_put_u64le(out, tree->branches[i].offset);
+		sonde_put_u32le(out, i);
+		sonde_put_u32le(out, entry < SONDE_ENTRY_OTHER ? entry : SONDE_ENTRY_UNKNOWN);
+		sonde_put_u64le(out, tree->places->entry_names[n++]);
 	}
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/put.h"
 #include "formats/hpcrun/hpcrun_write.h"
 
 static void put_u8(struct sonde_buffer *bytes, uint8_t value)
@@ -13,36 +14,18 @@ static void put_u8(struct sonde_buffer *bytes, uint8_t value)
 	sonde_buffer_put(bytes, &value, sizeof(value));
 }
 
-static void put_u16(struct sonde_buffer *bytes, uint16_t value)
-{
-	value = htobe16(value);
-	sonde_buffer_put(bytes, &value, sizeof(value));
-}
-
-static void put_u32(struct sonde_buffer *bytes, uint32_t value)
-{
-	value = htobe32(value);
-	sonde_buffer_put(bytes, &value, sizeof(value));
-}
-
-static void put_u64(struct sonde_buffer *bytes, uint64_t value)
-{
-	value = htobe64(value);
-	sonde_buffer_put(bytes, &value, sizeof(value));
-}
-
 static void put_text(struct sonde_buffer *bytes, const char *text)
 {
 	size_t length = strlen(text);
 
-	put_u32(bytes, (uint32_t)length);
+	sonde_put_u32be(bytes, (uint32_t)length);
 	sonde_buffer_put(bytes, text, length);
 }
 
 static void put_header(const struct hpcrun_profile *profile, struct sonde_buffer *bytes)
 {
 	sonde_buffer_put_text(bytes, HPCRUN_MAGIC_LONG "04.00b");
-	put_u32(bytes, (uint32_t)profile->pairs.count);
+	sonde_put_u32be(bytes, (uint32_t)profile->pairs.count);
 	for (size_t i = 0; i < profile->pairs.count; i++) {
 		put_text(bytes, profile->pairs.items[i].name);
 		put_text(bytes, profile->pairs.items[i].value);
@@ -51,11 +34,11 @@ static void put_header(const struct hpcrun_profile *profile, struct sonde_buffer
 
 static void put_modules(const struct hpcrun_profile *profile, struct sonde_buffer *bytes)
 {
-	put_u32(bytes, (uint32_t)profile->modules.count);
+	sonde_put_u32be(bytes, (uint32_t)profile->modules.count);
 	for (size_t i = 0; i < profile->modules.count; i++) {
-		put_u16(bytes, profile->modules.items[i].id);
+		sonde_put_u16be(bytes, profile->modules.items[i].id);
 		put_text(bytes, profile->modules.items[i].path);
-		put_u64(bytes, profile->modules.items[i].flags);
+		sonde_put_u64be(bytes, profile->modules.items[i].flags);
 	}
 }
 
@@ -63,12 +46,13 @@ static void put_nodes(const struct hpcrun_profile *profile, struct sonde_buffer 
 {
 	const struct hpcrun_node *nodes = profile->nodes.items;
 
-	put_u64(bytes, profile->nodes.count);
+	sonde_put_u64be(bytes, profile->nodes.count);
 	for (size_t i = 0; i < profile->nodes.count; i++) {
-		put_u32(bytes, nodes[i].id);
-		put_u32(bytes, nodes[i].parent == UINT32_MAX ? 0 : nodes[nodes[i].parent].id);
-		put_u16(bytes, nodes[i].module);
-		put_u64(bytes, nodes[i].ip);
+		sonde_put_u32be(bytes, nodes[i].id);
+		sonde_put_u32be(bytes,
+				nodes[i].parent == UINT32_MAX ? 0 : nodes[nodes[i].parent].id);
+		sonde_put_u16be(bytes, nodes[i].module);
+		sonde_put_u64be(bytes, nodes[i].ip);
 		put_u8(bytes, nodes[i].unwound ? HPCRUN_NODE_UNWOUND : 0);
 	}
 }
@@ -85,24 +69,24 @@ static void put_metric(const struct hpcrun_metric *metric, struct sonde_buffer *
 	put_u8(bytes, metric->value_type);
 	put_u8(bytes, metric->is_real ? HPCRUN_METRIC_IS_REAL : HPCRUN_METRIC_IS_INTEGER);
 	put_u8(bytes, metric->at_function);
-	put_u16(bytes, metric->partner);
+	sonde_put_u16be(bytes, metric->partner);
 	put_u8(bytes, metric->show);
 	put_u8(bytes, metric->show_percent);
 	sonde_buffer_put(bytes, zeros, sizeof(zeros));
-	put_u64(bytes, metric->period);
+	sonde_put_u64be(bytes, metric->period);
 	put_text(bytes, metric->formula);
 	put_text(bytes, metric->format);
-	put_u16(bytes, metric->is_frequency);
-	put_u16(bytes, metric->is_multiplexed);
-	put_u64(bytes, mean);
-	put_u64(bytes, metric->samples);
+	sonde_put_u16be(bytes, metric->is_frequency);
+	sonde_put_u16be(bytes, metric->is_multiplexed);
+	sonde_put_u64be(bytes, mean);
+	sonde_put_u64be(bytes, metric->samples);
 }
 
 static void put_kinds(const struct hpcrun_profile *profile, struct sonde_buffer *bytes)
 {
-	put_u16(bytes, (uint16_t)profile->kinds.count);
+	sonde_put_u16be(bytes, (uint16_t)profile->kinds.count);
 	for (size_t i = 0; i < profile->kinds.count; i++) {
-		put_u16(bytes, (uint16_t)strtoul(profile->kinds.items[i].name, NULL, 10));
+		sonde_put_u16be(bytes, (uint16_t)strtoul(profile->kinds.items[i].name, NULL, 10));
 		put_text(bytes, profile->kinds.items[i].value);
 	}
 }
@@ -117,14 +101,15 @@ static unsigned int interpretation(const struct sonde_identity *identity)
 
 static void put_identities(const struct hpcrun_profile *profile, struct sonde_buffer *bytes)
 {
-	put_u16(bytes, (uint16_t)profile->identity_count);
+	sonde_put_u16be(bytes, (uint16_t)profile->identity_count);
 	for (size_t i = 0; i < profile->identity_count; i++) {
 		const struct sonde_identity *identity = &profile->identities[i];
 
-		put_u16(bytes, (uint16_t)((identity->kind & HPCRUN_IDENTITY_KIND_MASK) |
-					  interpretation(identity) << HPCRUN_IDENTITY_SHIFT));
-		put_u64(bytes, identity->physical);
-		put_u64(bytes, identity->logical);
+		sonde_put_u16be(bytes,
+				(uint16_t)((identity->kind & HPCRUN_IDENTITY_KIND_MASK) |
+					   interpretation(identity) << HPCRUN_IDENTITY_SHIFT));
+		sonde_put_u64be(bytes, identity->physical);
+		sonde_put_u64be(bytes, identity->logical);
 	}
 }
 
@@ -137,20 +122,20 @@ static void put_values(const struct hpcrun_profile *profile, struct sonde_buffer
 	put_identities(profile, bytes);
 	for (size_t i = 0; i < count; i++)
 		node_count += !i || values[i].node != values[i - 1].node;
-	put_u64(bytes, count);
-	put_u32(bytes, node_count);
+	sonde_put_u64be(bytes, count);
+	sonde_put_u32be(bytes, node_count);
 	for (size_t i = 0; i < count; i++) {
-		put_u64(bytes, values[i].bits);
-		put_u16(bytes, values[i].metric);
+		sonde_put_u64be(bytes, values[i].bits);
+		sonde_put_u16be(bytes, values[i].metric);
 	}
 	for (size_t i = 0; i < count; i++) {
 		if (i && values[i].node == values[i - 1].node)
 			continue;
-		put_u32(bytes, profile->nodes.items[values[i].node].id);
-		put_u64(bytes, i);
+		sonde_put_u32be(bytes, profile->nodes.items[values[i].node].id);
+		sonde_put_u64be(bytes, i);
 	}
-	put_u32(bytes, HPCRUN_INDEX_END);
-	put_u64(bytes, count);
+	sonde_put_u32be(bytes, HPCRUN_INDEX_END);
+	sonde_put_u64be(bytes, count);
 }
 
 static void put_section(const struct hpcrun_profile *profile, enum hpcrun_section section,
@@ -167,7 +152,7 @@ static void put_section(const struct hpcrun_profile *profile, enum hpcrun_sectio
 		put_nodes(profile, bytes);
 		break;
 	case HPCRUN_SECTION_METRICS:
-		put_u32(bytes, (uint32_t)profile->metrics.count);
+		sonde_put_u32be(bytes, (uint32_t)profile->metrics.count);
 		for (size_t i = 0; i < profile->metrics.count; i++)
 			put_metric(&profile->metrics.items[i], bytes);
 		break;
@@ -196,9 +181,9 @@ enum sonde_status hpcrun_encode_04(const struct hpcrun_profile *profile, struct 
 	}
 	footer = bytes->size;
 	for (size_t i = 0; i < 2 * HPCRUN_SECTION_COUNT; i++)
-		put_u64(bytes, places[i]);
-	put_u64(bytes, footer);
-	put_u64(bytes, HPCRUN_FOOTER_MAGIC);
+		sonde_put_u64be(bytes, places[i]);
+	sonde_put_u64be(bytes, footer);
+	sonde_put_u64be(bytes, HPCRUN_FOOTER_MAGIC);
 	return bytes->failed ? sonde_fail_nomem(err) : SONDE_OK;
 }
 

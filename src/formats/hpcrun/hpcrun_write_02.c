@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/put.h"
 #include "formats/hpcrun/hpcrun_write.h"
 
 /* Where the first module is put that does not say where it was, and how far apart they are. */
@@ -43,23 +44,11 @@ struct encoder {
 	bool has_logical;
 };
 
-static void put_u32(struct sonde_buffer *bytes, uint32_t value)
-{
-	value = htole32(value);
-	sonde_buffer_put(bytes, &value, sizeof(value));
-}
-
-static void put_u64(struct sonde_buffer *bytes, uint64_t value)
-{
-	value = htole64(value);
-	sonde_buffer_put(bytes, &value, sizeof(value));
-}
-
 static void put_text(struct sonde_buffer *bytes, const char *text)
 {
 	size_t length = strlen(text);
 
-	put_u32(bytes, (uint32_t)length);
+	sonde_put_u32le(bytes, (uint32_t)length);
 	sonde_buffer_put(bytes, text, length);
 }
 
@@ -76,7 +65,7 @@ static void put_header(struct encoder *encoder)
 	for (size_t i = 0; i < profile->pairs.count; i++)
 		count += !is_epoch_pair(&profile->pairs.items[i]);
 	sonde_buffer_put_text(encoder->bytes, HPCRUN_MAGIC_SHORT "02.00l");
-	put_u32(encoder->bytes, count);
+	sonde_put_u32le(encoder->bytes, count);
 	for (size_t i = 0; i < profile->pairs.count; i++) {
 		if (is_epoch_pair(&profile->pairs.items[i]))
 			continue;
@@ -90,24 +79,24 @@ static void put_epoch(struct encoder *encoder)
 	const struct hpcrun_profile *profile = encoder->profile;
 	uint64_t flags = profile->epoch_flags & ~HPCRUN_EPOCH_LOGICAL;
 
-	put_u32(encoder->bytes, 1); /* epochs */
+	sonde_put_u32le(encoder->bytes, 1); /* epochs */
 	sonde_buffer_put_text(encoder->bytes, HPCRUN_EPOCH_TAG);
-	put_u64(encoder->bytes, flags | (encoder->has_logical ? HPCRUN_EPOCH_LOGICAL : 0));
-	put_u32(encoder->bytes, profile->return_distance);
-	put_u64(encoder->bytes, profile->granularity);
-	put_u32(encoder->bytes, encoder->has_logical);
+	sonde_put_u64le(encoder->bytes, flags | (encoder->has_logical ? HPCRUN_EPOCH_LOGICAL : 0));
+	sonde_put_u32le(encoder->bytes, profile->return_distance);
+	sonde_put_u64le(encoder->bytes, profile->granularity);
+	sonde_put_u32le(encoder->bytes, encoder->has_logical);
 	if (encoder->has_logical) {
 		put_text(encoder->bytes, HPCRUN_PAIR_LOGICAL_SIZE);
 		put_text(encoder->bytes, "2");
 	}
-	put_u32(encoder->bytes, (uint32_t)profile->metrics.count);
+	sonde_put_u32le(encoder->bytes, (uint32_t)profile->metrics.count);
 	for (size_t i = 0; i < profile->metrics.count; i++) {
 		const struct hpcrun_metric *metric = &profile->metrics.items[i];
 
 		put_text(encoder->bytes, metric->name);
-		put_u64(encoder->bytes, (metric->flags & ~HPCRUN_METRIC_REAL) |
-						(metric->is_real ? HPCRUN_METRIC_REAL : 0));
-		put_u64(encoder->bytes, metric->period);
+		sonde_put_u64le(encoder->bytes, (metric->flags & ~HPCRUN_METRIC_REAL) |
+							(metric->is_real ? HPCRUN_METRIC_REAL : 0));
+		sonde_put_u64le(encoder->bytes, metric->period);
 	}
 }
 
@@ -193,16 +182,16 @@ static void put_modules(struct encoder *encoder)
 
 	for (size_t i = 0; i < encoder->place_count; i++)
 		used += encoder->places[i].is_used;
-	put_u32(encoder->bytes, used);
+	sonde_put_u32le(encoder->bytes, used);
 	for (size_t i = 0; i < encoder->place_count; i++) {
 		const struct place *place = &encoder->places[i];
 
 		if (!place->is_used)
 			continue;
-		put_u64(encoder->bytes, place->address);
-		put_u64(encoder->bytes, place->offset);
+		sonde_put_u64le(encoder->bytes, place->address);
+		sonde_put_u64le(encoder->bytes, place->offset);
 		put_text(encoder->bytes, place->module->path);
-		put_u32(encoder->bytes, (uint32_t)place->module->flags);
+		sonde_put_u32le(encoder->bytes, (uint32_t)place->module->flags);
 	}
 }
 
@@ -267,17 +256,18 @@ static void put_nodes(struct encoder *encoder, uint64_t *row)
 	const struct hpcrun_node *nodes = profile->nodes.items;
 	size_t metrics = profile->metrics.count;
 
-	put_u32(encoder->bytes, (uint32_t)profile->nodes.count);
+	sonde_put_u32le(encoder->bytes, (uint32_t)profile->nodes.count);
 	for (size_t i = 0; i < profile->nodes.count; i++) {
 		const struct hpcrun_node *node = &nodes[i];
 
-		put_u32(encoder->bytes, encoder->has_child[i] ? node->id : -node->id);
-		put_u32(encoder->bytes, node->parent == UINT32_MAX ? 0 : nodes[node->parent].id);
+		sonde_put_u32le(encoder->bytes, encoder->has_child[i] ? node->id : -node->id);
+		sonde_put_u32le(encoder->bytes,
+				node->parent == UINT32_MAX ? 0 : nodes[node->parent].id);
 		if (encoder->has_logical)
-			put_u32(encoder->bytes, node->association);
-		put_u64(encoder->bytes, address_of(encoder, node));
+			sonde_put_u32le(encoder->bytes, node->association);
+		sonde_put_u64le(encoder->bytes, address_of(encoder, node));
 		for (size_t k = 0; encoder->has_logical && k < 2; k++)
-			put_u64(encoder->bytes, node->logical_ip[k]);
+			sonde_put_u64le(encoder->bytes, node->logical_ip[k]);
 		memset(row, 0, metrics * sizeof(*row));
 		for (uint32_t k = encoder->first_value[i]; k < encoder->first_value[i + 1]; k++) {
 			const struct hpcrun_value *value =
@@ -288,7 +278,7 @@ static void put_nodes(struct encoder *encoder, uint64_t *row)
 					 profile->metrics.items[value->metric].is_real);
 		}
 		for (size_t k = 0; k < metrics; k++)
-			put_u64(encoder->bytes, row[k]);
+			sonde_put_u64le(encoder->bytes, row[k]);
 	}
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/crc.h"
+#include "base/put.h"
 #include "codec/lz4_block.h"
 #include "formats/zts/zts_fmi.h"
 #include "formats/zts/zts_layout.h"
@@ -168,20 +169,12 @@ static size_t data_end(const struct packing *packing, size_t start)
 	return limit;
 }
 
-static void put_u32(struct sonde_buffer *out, uint32_t value)
-{
-	uint8_t bytes[4];
-
-	sonde_store_u32le(bytes, value);
-	sonde_buffer_put(out, bytes, sizeof(bytes));
-}
-
 static void put_descriptor(struct packing *packing, size_t place, size_t first, uint32_t value,
 			   unsigned int rank_count, unsigned int flags)
 {
-	put_u32(&packing->descriptors, (uint32_t)place);
-	put_u32(&packing->descriptors, (uint32_t)first);
-	put_u32(&packing->descriptors, value);
+	sonde_put_u32le(&packing->descriptors, (uint32_t)place);
+	sonde_put_u32le(&packing->descriptors, (uint32_t)first);
+	sonde_put_u32le(&packing->descriptors, value);
 	sonde_buffer_put_char(&packing->descriptors, (char)rank_count);
 	sonde_buffer_put_char(&packing->descriptors, (char)flags);
 	packing->block_count++;
@@ -283,16 +276,16 @@ static enum sonde_status put_file(struct packing *packing, struct sonde_buffer *
 
 		sonde_store_u32le(place, sonde_load_u32le(place) + (uint32_t)tables);
 	}
-	put_u32(out, ZTS_FMI_MAGIC);
-	put_u32(out, packing->block_count);
-	put_u32(out, (uint32_t)packing->size);
-	put_u32(out, packing->words);
-	put_u32(out, packing->first_id);
-	put_u32(out, 0);
-	put_u32(out, 0);
-	put_u32(out, packing->whole_text);
+	sonde_put_u32le(out, ZTS_FMI_MAGIC);
+	sonde_put_u32le(out, packing->block_count);
+	sonde_put_u32le(out, (uint32_t)packing->size);
+	sonde_put_u32le(out, packing->words);
+	sonde_put_u32le(out, packing->first_id);
+	sonde_put_u32le(out, 0);
+	sonde_put_u32le(out, 0);
+	sonde_put_u32le(out, packing->whole_text);
 	for (size_t i = 0; i < ZTS_FMI_RANKS; i++)
-		put_u32(out, packing->ranks[i]);
+		sonde_put_u32le(out, packing->ranks[i]);
 	sonde_buffer_put(out, packing->descriptors.data, packing->descriptors.size);
 	if (out->failed)
 		return sonde_fail_nomem(err);

@@ -85,6 +85,8 @@ list_missing() {
 	need build libmicrohttpd-dev 'the server of a trace store' has_library libmicrohttpd
 	need build libyaml-dev 'reads the metrics of a database' has_library yaml-0.1
 	need build libexpat1-dev 'reads the structure of programs' has_library expat
+	need build libsqlite3-dev 'SQL over recordings' has_library sqlite3
+	need build libedit-dev 'editing and history in the shell of queries' has_library libedit
 	need build libelf-dev 'reads programs and libraries, for names of functions' has_library libelf
 	need build libdw-dev 'reads their debug information, for source lines' has_library libdw
 	need build g++ 'its library makes C++ names readable' has_cxx_library

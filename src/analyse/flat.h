@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tree of contexts as a list: what was spent in each function, module, file or line, wherever it was called. */
+#ifndef SONDE_ANALYSE_FLAT_H
+#define SONDE_ANALYSE_FLAT_H
+
+#include "analyse/cct.h"
+#include "base/vec.h"
+
+enum flat_key { FLAT_FUNCTION, FLAT_MODULE, FLAT_FILE, FLAT_LINE, FLAT_LOOP };
+
+struct flat_row {
+	uint32_t key;	    /* function, module, or file (string); SONDE_NONE, or file 0: unknown */
+	uint32_t line;	    /* of a line or a loop */
+	uint32_t context;   /* one that is in it, for its label */
+	double self, total; /* of the metric asked for; recursion is counted once in total */
+	struct cct_calls calls; /* zeros of a profile */
+};
+
+struct flat {
+	SONDE_VEC(struct flat_row) rows; /* by total, the most first; then by key and line */
+};
+
+enum sonde_status flat_make(struct flat *flat, const struct cct *cct, enum flat_key key,
+			    uint32_t metric, struct sonde_error *err);
+void flat_release(struct flat *flat);
+
+/* What to call a row on a screen, as far as `size` allows. */
+const char *flat_label(const struct cct *cct, enum flat_key key, const struct flat_row *row,
+		       char *space, size_t size);
+
+#endif

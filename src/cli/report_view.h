@@ -82,6 +82,8 @@ void report_put_number(struct report_view *view, double number);
 /* A time where the metric is one. */
 void report_put_value(struct report_view *view, const struct cct_metric *metric, double value);
 
+struct report_cell report_value_cell(const struct cct_metric *metric, double value);
+
 const struct report_cell *report_cell_at(const struct report_view *view, size_t row, size_t column);
 /* A column by its key or its title, whatever the case; SIZE_MAX: none. */
 size_t report_find_column(const struct report_view *view, const char *name);

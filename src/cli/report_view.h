@@ -106,6 +106,7 @@ struct report_summary {
 	size_t source_count;
 	const char *metric; /* what all is measured by */
 	uint32_t functions, tracks, processes, contexts;
+	bool only_threads; /* all tracks are threads */
 	uint64_t events, samples, calls, exceptions, dropped;
 	uint64_t first_ns, last_ns; /* both 0: the recording has no times */
 	uint64_t busy_ns;	    /* over all tracks */

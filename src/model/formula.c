@@ -444,6 +444,10 @@ static enum sonde_status put_token(struct sonde_expression_builder *builder, con
 	case '#':
 	case '$':
 	case '@':
+		if (builder->names)
+			return sonde_fail(err, SONDE_CORRUPT, SONDE_NO_OFFSET,
+					  "expected the name of a metric in a formula, found '%c'",
+					  *text);
 		return put_variable(builder, text, length, used, err);
 	default:
 		break;

@@ -67,7 +67,7 @@ struct sonde_expression_names {
 };
 
 /*
- * The same with names beside the numbers: words (letters, digits, '_', '.'), or whatever is in double or
+ * The same with names in place of #n and $$: words (letters, digits, '_', '.'), or whatever is in double or
  * single quotes. A word before '(' is a function first. *position gets where in the text it failed.
  */
 enum sonde_status sonde_expression_parse_named(struct sonde_expression *expression,

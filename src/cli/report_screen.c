@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "cli/human.h"
 #include "cli/report_view.h"
@@ -22,26 +21,13 @@
 struct screen {
 	struct cli *cli;
 	const struct report_view *view;
-	size_t width;	   /* 0: as wide as it gets */
-	size_t room;	   /* for the name */
+	size_t width;	    /* 0: as wide as it gets */
+	size_t room;	    /* for the name */
 	size_t indent_most; /* deeper rows have their depth as a number */
-	size_t *widths;	   /* by column; 0: not shown */
+	size_t *widths;	    /* by column; 0: not shown */
 	bool unicode;
 	struct sonde_buffer cell; /* scratch */
 };
-
-bool cli_locale_is_utf8(void)
-{
-	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *value = getenv(names[i]);
-
-		if (value && *value)
-			return strcasestr(value, "UTF-8") || strcasestr(value, "UTF8");
-	}
-	return false;
-}
 
 static size_t last_column(const struct screen *screen)
 {
@@ -120,15 +106,15 @@ static void choose_columns(struct screen *screen)
 			if (screen->view->columns.items[i].rank != rank)
 				continue;
 			width = measure_column(screen, i);
-			if (!width ||
-			    (rank != REPORT_ALWAYS && taken + used + width + GAP > fits))
+			if (!width || (rank != REPORT_ALWAYS && taken + used + width + GAP > fits))
 				continue;
 			screen->widths[i] = width;
 			used += width + GAP;
 		}
 	if (!screen->width)
 		return;
-	screen->room = screen->width > used + NARROWEST_NAME ? screen->width - used : NARROWEST_NAME;
+	screen->room = screen->width > used + NARROWEST_NAME ? screen->width - used :
+							       NARROWEST_NAME;
 }
 
 static enum cli_style heat_of(double share)
@@ -328,18 +314,19 @@ void report_put_losses(struct sonde_buffer *out, const struct report_summary *su
 		unfinished += summary->sources[i].unfinished;
 	if (summary->dropped) {
 		cli_put_counted(out, summary->dropped, "event");
-		sonde_buffer_put_text(out, summary->dropped == 1 ?
-						   " was dropped by the recorder" :
-						   " were dropped by the recorder");
+		sonde_buffer_put_text(out, summary->dropped == 1 ? " was dropped by the recorder" :
+								   " were dropped by the recorder");
 	}
 	if (!unfinished)
 		return;
 	put_separated(out, start);
 	if (summary->source_count == 1)
-		sonde_buffer_put_text(out, "the recording was not finished: its end may be missing");
+		sonde_buffer_put_text(out,
+				      "the recording was not finished: its end may be missing");
 	else
-		sonde_buffer_put_format(out, "%zu recordings were not finished: their ends may be missing",
-					unfinished);
+		sonde_buffer_put_format(
+			out, "%zu recordings were not finished: their ends may be missing",
+			unfinished);
 }
 
 static void put_head(struct screen *screen, const struct report_summary *summary)

@@ -90,7 +90,8 @@ void report_put_time(struct report_view *view, uint64_t ns)
 void report_put_share(struct report_view *view, double part, double whole)
 {
 	if (whole > 0 && isfinite(part / whole))
-		put_cell(view, (struct report_cell){ .kind = REPORT_SHARE, .number = part / whole });
+		put_cell(view,
+			 (struct report_cell){ .kind = REPORT_SHARE, .number = part / whole });
 	else
 		report_put_nothing(view);
 }
@@ -191,9 +192,9 @@ static bool find_parents(const struct report_view *view, struct move *moves)
 
 		if (path.count > depth)
 			path.count = depth;
-		moves[i] = (struct move){
-			.row = i, .parent = path.count ? path.items[path.count - 1] : SIZE_MAX
-		};
+		moves[i] = (struct move){ .row = i,
+					  .parent = path.count ? path.items[path.count - 1] :
+								 SIZE_MAX };
 		place = sonde_vec_push(&path);
 		found = place != NULL;
 		if (place)

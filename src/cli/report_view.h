@@ -121,6 +121,9 @@ struct report {
 /* A cell as people read it: "12,345", "1.234 ms", "12.3%"; texts made harmless. */
 void report_put_cell(struct sonde_buffer *out, const struct report_cell *cell);
 
+/* A count and its noun: "1 process", "2 processes". */
+void report_put_plural(struct sonde_buffer *out, uint64_t count, const char *noun);
+
 /* "12 functions, 1,234,567 calls, 1.234 s in 4 threads" */
 void report_put_summary(struct sonde_buffer *out, const struct report_summary *summary);
 /* "12 events were dropped", and the like; nothing where nothing is missing. */

@@ -193,6 +193,95 @@ enum sonde_status cct_derive_metric(struct cct *cct, const char *name, const cha
 	return SONDE_OK;
 }
 
+static void mark_inputs(const struct sonde_expression *expression, bool *wanted)
+{
+	for (size_t i = 0; i < expression->nodes.count; i++) {
+		if (expression->nodes.items[i].operation == SONDE_OPERATION_REFERENCE)
+			wanted[expression->nodes.items[i].reference / 2] = true;
+	}
+}
+
+enum sonde_status cct_formula_inputs(const struct cct *cct, uint32_t metric, uint32_t **inputs,
+				     uint32_t *count, struct sonde_error *err)
+{
+	bool *wanted = calloc((size_t)metric + 1, sizeof(*wanted));
+
+	*count = 0;
+	*inputs = calloc((size_t)metric + 1, sizeof(**inputs));
+	if (!wanted || !*inputs) {
+		free(wanted);
+		free(*inputs);
+		*inputs = NULL;
+		return sonde_fail_nomem(err);
+	}
+	wanted[metric] = cct->metrics[metric].formula;
+	/* a formula refers only to metrics before it */
+	for (uint32_t i = metric + 1; i-- > 0;) {
+		const struct cct_formula *formula = cct->metrics[i].formula;
+
+		if (!wanted[i])
+			continue;
+		if (formula) {
+			mark_inputs(&formula->self, wanted);
+			mark_inputs(&formula->total, wanted);
+		} else {
+			(*inputs)[(*count)++] = i;
+		}
+	}
+	free(wanted);
+	return SONDE_OK;
+}
+
+/* With the numbers that metrics have elsewhere. False where one is not there, or memory failed. */
+static bool copy_expression(struct sonde_expression *copy,
+			    const struct sonde_expression *expression, const uint32_t *metrics)
+{
+	for (size_t i = 0; i < expression->nodes.count; i++) {
+		struct sonde_expression_node *node = sonde_vec_push(&copy->nodes);
+
+		if (!node)
+			return false;
+		*node = expression->nodes.items[i];
+		if (node->operation != SONDE_OPERATION_REFERENCE)
+			continue;
+		if (metrics[node->reference / 2] == SONDE_NONE)
+			return false;
+		node->reference = CCT_REFERENCE(metrics[node->reference / 2], node->reference & 1);
+	}
+	return true;
+}
+
+enum sonde_status cct_derive_again(struct cct *whole, const struct cct *part, uint32_t *metrics,
+				   struct sonde_error *err)
+{
+	enum sonde_status status = SONDE_OK;
+
+	for (uint32_t i = 0; i < part->metric_count && status == SONDE_OK; i++) {
+		const struct cct_metric *metric = &part->metrics[i];
+		struct cct_formula formula = { 0 };
+		uint32_t same = 0;
+
+		if (!metric->formula || metric->formula->is_by_context)
+			continue;
+		while (same < whole->metric_count &&
+		       strcmp(whole->metrics[same].name, metric->name))
+			same++;
+		metrics[i] = same;
+		if (same < whole->metric_count)
+			continue;
+		if (copy_expression(&formula.self, &metric->formula->self, metrics) &&
+		    copy_expression(&formula.total, &metric->formula->total, metrics)) {
+			status = cct_derive_metric(whole, metric->name, metric->description,
+						   &formula, err);
+			continue;
+		}
+		metrics[i] = SONDE_NONE;
+		sonde_expression_release(&formula.self);
+		sonde_expression_release(&formula.total);
+	}
+	return status;
+}
+
 /* How names in a formula are found. */
 struct naming {
 	const struct cct *cct;

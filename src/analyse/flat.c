@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyse/derive.h"
 #include "base/map.h"
 
 #define NO_ROW UINT32_MAX
@@ -42,10 +43,18 @@ struct maker {
 	uint32_t address_count;
 	SONDE_VEC(struct open_context) path;
 	SONDE_VEC(uint32_t) open_counts; /* by row: how many contexts on the path are in it */
+	/* Of a derived metric: what it is worked out of is added up, self and total of each by row. */
+	uint32_t *inputs;
+	uint32_t input_count;
+	SONDE_VEC(double) sums;
 };
 
 static bool has_own_value(const struct maker *maker, uint32_t context)
 {
+	for (uint32_t i = 0; i < maker->input_count; i++) {
+		if (maker->cct->metrics[maker->inputs[i]].self[context] != 0)
+			return true;
+	}
 	return maker->metric->self[context] != 0;
 }
 
@@ -194,9 +203,12 @@ static uint32_t add_row(struct maker *maker, struct sonde_key_map *map, uint64_t
 	uint32_t *open_count = sonde_vec_push(&maker->open_counts);
 	struct flat_row *row = sonde_vec_push(&maker->flat->rows);
 
-	if (!open_count || !row || !sonde_key_map_add(map, identity, number))
+	if (!open_count || !row || !sonde_key_map_add(map, identity, number) ||
+	    !sonde_vec_reserve(&maker->sums, (size_t)maker->input_count * 2))
 		return NO_ROW;
 	*open_count = 0;
+	for (uint32_t i = 0; i < maker->input_count * 2; i++)
+		maker->sums.items[maker->sums.count++] = 0;
 	*row = (struct flat_row){ .key = place->key, .line = place->line, .context = context };
 	return number;
 }
@@ -262,6 +274,14 @@ static void add_context(struct maker *maker, uint32_t context, uint32_t number)
 	row->self += maker->metric->self[context];
 	if (!maker->open_counts.items[number])
 		row->total += maker->metric->total[context];
+	for (uint32_t i = 0; i < maker->input_count; i++) {
+		const struct cct_metric *input = &maker->cct->metrics[maker->inputs[i]];
+		double *sums = &maker->sums.items[((size_t)number * maker->input_count + i) * 2];
+
+		sums[0] += input->self[context];
+		if (!maker->open_counts.items[number])
+			sums[1] += input->total[context];
+	}
 	if (maker->cct->calls)
 		add_calls(&row->calls, &maker->cct->calls[context]);
 }
@@ -308,6 +328,28 @@ static bool walk(struct maker *maker)
 	return true;
 }
 
+/* What a derived metric is for each row, out of the sums. False where memory failed. */
+static bool derive_rows(const struct maker *maker, uint32_t metric)
+{
+	const struct cct *cct = maker->cct;
+	double *self = calloc((size_t)cct->metric_count * 2, sizeof(*self));
+	double *total = self + cct->metric_count;
+
+	for (size_t row = 0; self && row < maker->flat->rows.count; row++) {
+		for (uint32_t i = 0; i < maker->input_count; i++) {
+			const double *sums = &maker->sums.items[(row * maker->input_count + i) * 2];
+
+			self[maker->inputs[i]] = sums[0];
+			total[maker->inputs[i]] = sums[1];
+		}
+		cct_derive_sums(cct, self, total);
+		maker->flat->rows.items[row].self = self[metric];
+		maker->flat->rows.items[row].total = total[metric];
+	}
+	free(self);
+	return self;
+}
+
 static int compare_rows(const void *left, const void *right)
 {
 	const struct flat_row *a = left, *b = right;
@@ -341,8 +383,18 @@ enum sonde_status flat_make(struct flat *flat, const struct cct *cct, enum flat_
 						       "there is no metric %" PRIu32, metric) :
 					    SONDE_OK;
 	maker.metric = &cct->metrics[metric];
+	if (cct_metric_is_by_context(maker.metric))
+		return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
+				  "metric \"%.80s\" is known for each context and does not add up: "
+				  "look at it in the tree",
+				  maker.metric->name);
+	if (maker.metric->formula &&
+	    cct_formula_inputs(cct, metric, &maker.inputs, &maker.input_count, err) < 0)
+		return SONDE_NOMEM;
 	maker.has_lines = key == FLAT_LINE && tree_has_lines(cct);
-	made = walk(&maker);
+	made = walk(&maker) && (!maker.metric->formula || derive_rows(&maker, metric));
+	free(maker.inputs);
+	sonde_vec_release(&maker.sums);
 	sonde_key_map_release(&maker.rows);
 	sonde_key_map_release(&maker.addresses);
 	sonde_key_map_release(&maker.instructions);

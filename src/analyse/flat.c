@@ -390,6 +390,7 @@ static bool walk(struct maker *maker)
 	for (uint32_t context = 0; context < maker->cct->context_count; context++) {
 		if (!find_row(maker, context, close_ended(maker, context), &row))
 			return false;
+		maker->flat->places[context] = row;
 		if (row != NO_ROW)
 			add_context(maker, context, row);
 		if (!open_context(maker, context, row))
@@ -460,7 +461,8 @@ static enum sonde_status make(struct flat *flat, const struct cct *cct, enum fla
 	if (cct->metrics[metric].formula)
 		maker.all = true;
 	maker.has_lines = key == FLAT_LINE && tree_has_lines(cct);
-	made = walk(&maker);
+	flat->places = calloc((size_t)cct->context_count + 1, sizeof(*flat->places));
+	made = flat->places && walk(&maker);
 	sonde_key_map_release(&maker.rows);
 	sonde_key_map_release(&maker.addresses);
 	sonde_key_map_release(&maker.instructions);
@@ -502,6 +504,8 @@ void flat_release(struct flat *flat)
 {
 	sonde_vec_release(&flat->rows);
 	sonde_vec_release(&flat->sums);
+	free(flat->places);
+	flat->places = NULL;
 }
 
 static const char *base_name(const char *path)

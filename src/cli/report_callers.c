@@ -201,9 +201,8 @@ static void put_node(struct callers *callers, const struct node *node)
 	report_put_share(view, node->total, build->whole);
 	if (build->cct->calls)
 		report_put_count(view, node->calls);
-	report_put_label(view,
-			 report_context_label(build->cct, node->context, space, sizeof(space)),
-			 space);
+	report_put_label(
+		view, report_context_label(build->cct, node->context, space, sizeof(space)), space);
 }
 
 /* From each node to those below it, without recursion. */

@@ -84,19 +84,19 @@ void report_add_extra_columns(struct report_build *build)
 
 		if (!report_is_extra(build, i))
 			continue;
-		report_add_column(view, (struct report_column){
-						.key = join(view, metric->name,
-							    time ? ".total_ns" : ".total"),
-						.title = join(view, metric->name, ""),
-						.kind = kind_of(metric),
-						.rank = metric->formula ? REPORT_USUAL :
-									  REPORT_WIDE });
-		report_add_column(view, (struct report_column){
-						.key = join(view, metric->name,
-							    time ? ".self_ns" : ".self"),
-						.title = join(view, metric->name, " self"),
-						.kind = kind_of(metric),
-						.rank = REPORT_FOR_PROGRAMS });
+		report_add_column(
+			view,
+			(struct report_column){
+				.key = join(view, metric->name, time ? ".total_ns" : ".total"),
+				.title = join(view, metric->name, ""),
+				.kind = kind_of(metric),
+				.rank = metric->formula ? REPORT_USUAL : REPORT_WIDE });
+		report_add_column(
+			view, (struct report_column){
+				      .key = join(view, metric->name, time ? ".self_ns" : ".self"),
+				      .title = join(view, metric->name, " self"),
+				      .kind = kind_of(metric),
+				      .rank = REPORT_FOR_PROGRAMS });
 	}
 }
 

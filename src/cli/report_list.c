@@ -181,8 +181,8 @@ static void put_place(struct report_build *build, enum flat_key key, const struc
 	}
 	if (key == FLAT_FUNCTION || key == FLAT_MODULE) {
 		module = sonde_definitions_module(definitions, module_id);
-		report_put_borrowed(build->view, sonde_definitions_string(definitions,
-									  module ? module->path : 0));
+		report_put_borrowed(build->view, sonde_definitions_string(
+							 definitions, module ? module->path : 0));
 	}
 	if (key != FLAT_MODULE)
 		report_put_borrowed(build->view, sonde_definitions_string(definitions, file));
@@ -209,8 +209,7 @@ static bool is_wanted(const struct report_build *build, enum flat_key key,
 	if (key == FLAT_FUNCTION)
 		return report_wants(build, row_label(build, key, row, space));
 	context = cct_function_context(build->cct, row->context);
-	return report_wants(build,
-			    report_context_label(build->cct, context, space, sizeof(space)));
+	return report_wants(build, report_context_label(build->cct, context, space, sizeof(space)));
 }
 
 /* Contexts are there where a metric was measured in others. */

@@ -29,9 +29,9 @@ void report_add_context_columns(struct report_build *build)
 	if (build->cct->calls) {
 		report_add_column(view, (struct report_column){ "calls", "CALLS", REPORT_COUNT,
 								REPORT_ALWAYS, false, false });
-		report_add_column(view, (struct report_column){ "exceptions", "ERRORS",
-								REPORT_COUNT, REPORT_USUAL, false,
-								false });
+		report_add_column(view,
+				  (struct report_column){ "exceptions", "ERRORS", REPORT_COUNT,
+							  REPORT_USUAL, false, false });
 		report_add_column(view, (struct report_column){ "mean_ns", "MEAN", REPORT_TIME,
 								REPORT_WIDE, false, false });
 		report_add_column(view, (struct report_column){ "max_ns", "MAX", REPORT_TIME,
@@ -114,10 +114,11 @@ static bool *find_wanted(struct report_build *build)
 	for (i = 0; i < cct->context_count; i++) {
 		bool is_function = cct->contexts[i].kind == SONDE_CONTEXT_FUNCTION;
 
-		above[i] = (i && above[cct->contexts[i].parent]) ||
-			   !build->options->filter.functions.count ||
-			   (is_function &&
-			    report_wants(build, report_context_label(cct, i, space, sizeof(space))));
+		above[i] =
+			(i && above[cct->contexts[i].parent]) ||
+			!build->options->filter.functions.count ||
+			(is_function &&
+			 report_wants(build, report_context_label(cct, i, space, sizeof(space))));
 		wanted[i] = above[i];
 	}
 	for (i = cct->context_count; i-- > 1;)

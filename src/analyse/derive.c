@@ -367,8 +367,11 @@ static size_t read_name(const char *text, const char **name, const char **formul
 	}
 	while (isspace((unsigned char)*text))
 		text++;
-	*formula = *text == '=' ? text + 1 : text;
-	return *text == '=' ? length : 0;
+	*formula = text;
+	if (*text != '=' || !length)
+		return 0;
+	(*formula)++;
+	return length;
 }
 
 static enum sonde_status derive_named(struct cct *cct, const char *name, const char *text,

@@ -22,13 +22,6 @@ bool cct_metric_is_by_context(const struct cct_metric *metric);
 void cct_derive_sums(const struct cct *cct, double *self, double *total);
 
 /*
- * The metrics that a derived one is worked out of in the end, the measured ones; free() them. None of one that
- * was measured, or is known by context alone.
- */
-enum sonde_status cct_formula_inputs(const struct cct *cct, uint32_t metric, uint32_t **inputs,
-				     uint32_t *count, struct sonde_error *err);
-
-/*
  * The derived metrics of a part for the whole that it was merged into, where that has none of the name.
  * `metrics` has the number in the whole of each of the part's metrics; those of derived ones are filled in.
  */

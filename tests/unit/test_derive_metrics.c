@@ -347,9 +347,8 @@ static void test_recording(void **state)
 	struct sonde_recording *recording;
 	struct sonde_error err;
 	struct cct *cct;
-	struct sonde_formula formula;
 	char path[1000];
-	const struct sonde_context *contexts;
+	struct flat flat = { 0 };
 	uint32_t before, metric, compared = 0;
 
 	(void)state;

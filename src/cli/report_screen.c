@@ -91,16 +91,19 @@ static size_t longest_name(struct screen *screen)
 	return longest;
 }
 
-/* The most important columns first, as long as there is room beside them for names. */
+/*
+ * The most important columns first, as long as there is room beside them for names. Behind one that does not
+ * fit nothing less important is shown.
+ */
 static void choose_columns(struct screen *screen)
 {
 	size_t fits = screen->width ? screen->width : WIDTH_OF_PIPES;
-	size_t taken = longest_name(screen), used = 0;
-	bool full = false;
 	size_t most = fits / 3 > NAME_ROOM ? fits / 3 : NAME_ROOM;
+	size_t name = longest_name(screen), used = 0;
+	bool full = false;
 
-	if (taken > most)
-		taken = most;
+	if (name > most)
+		name = most;
 	for (unsigned int rank = REPORT_ALWAYS; rank < REPORT_FOR_PROGRAMS && !full; rank++)
 		for (size_t i = 0; i < last_column(screen); i++) {
 			size_t width;
@@ -108,9 +111,14 @@ static void choose_columns(struct screen *screen)
 			if (screen->view->columns.items[i].rank != rank)
 				continue;
 			width = measure_column(screen, i);
-			if (!width || (rank != REPORT_ALWAYS && taken + used + width + GAP > fits))
+			if (!width)
 				continue;
+			if (rank != REPORT_ALWAYS && name + used + width + GAP > fits) {
+				full = true;
+				continue;
+			}
 			screen->widths[i] = width;
+			used += width + GAP;
 		}
 	if (!screen->width)
 		return;

@@ -18,7 +18,7 @@ import tap
 from atf_writer import ThreadWriter, function_id, manifest_of, write_process
 from call_counts import Counts, events_of_csv
 from hpcdb_reader import CALL as CALLED
-from hpcdb_reader import ENTRY, EXECUTION, FUNCTION, INLINED, INSTRUCTION, POINT, read_database
+from hpcdb_reader import (COMBINE, ENTRY, EXECUTION, FUNCTION, INLINED, INSTRUCTION, read_database)
 from sonde_case import GOLDEN, SONDE, SondeCase
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -227,12 +227,9 @@ class Databases(ReportCase):
 
     def sums(self, database, metric, scope_type):
         """{ctxId: sum over all threads}, as the summary has it."""
-        scopes = {scope.name: scope.type for scope in database.scopes}
+        values = database.profiles[0].values
         for scope, formula, combine, number in metric.summaries:
-            name = scope if isinstance(scope, str) else getattr(scope, "name", scope)
-            kind = scopes.get(name, name)
-            if kind == scope_type and formula in ("$$", "", b"$$") and combine == "sum":
-                values = database.profiles[0].values
+            if (database.scopes[scope].type, formula, COMBINE[combine]) == (scope_type, "$$", "sum"):
                 return {context: numbers[number] for context, numbers in values.items()
                         if number in numbers}
         return None
@@ -242,22 +239,30 @@ class Databases(ReportCase):
         compared = 0
         for metric in database.metrics:
             total = self.sums(database, metric, EXECUTION)
-            point = self.sums(database, metric, POINT)
-            if not total or not point or 0 not in total:
+            if not total or 0 not in total:
                 continue
+            own = self.own_values(database, total)
             report = self.report("--metric", metric.name, "--tree", path)
             unit = "_ns" if report["columns"][1]["key"] == "total_ns" else ""
             scale = report["whole" + unit] / total[0]
-            self.compare_tree_of(database, report, total, point, unit, scale)
+            self.compare_tree_of(database, report, total, own, unit, scale)
             listed = self.report("--metric", metric.name, path)
-            self.compare_list_of(database, listed, total, point, unit, scale)
+            self.compare_list_of(database, listed, total, own, unit, scale)
             compared += 1
         return compared
+
+    def own_values(self, database, total):
+        """What is in a context and in none that is listed below it: instructions are not listed."""
+        own = {context.id: total.get(context.id, 0) for context in database.contexts}
+        for context in database.contexts:
+            if context.parent >= 0:
+                own[database.contexts[context.parent].id] -= total.get(context.id, 0)
+        return own
 
     def near(self, got, expected, name):
         self.assertLessEqual(abs(got - expected), 0.51 + 1e-9 * abs(expected), name)
 
-    def compare_tree_of(self, database, report, total, point, unit, scale):
+    def compare_tree_of(self, database, report, total, own, unit, scale):
         """Rows in any order: by what they add up to for each kind and place in the tree."""
         expected = sorted(round(total[context.id] * scale) for context in database.contexts
                           if total.get(context.id))
@@ -265,14 +270,13 @@ class Databases(ReportCase):
         self.assertEqual(len(rows), len(expected))
         for got, wanted in zip(rows, expected):
             self.near(got, wanted, "total")
-        selfs = sorted(point[context.id] * scale for context in database.contexts
-                       if point.get(context.id))
+        selfs = sorted(value * scale for value in own.values() if round(value * scale))
         rows = sorted(row["self" + unit] for row in report["rows"] if row["self" + unit])
         self.assertEqual(len(rows), len(selfs))
         for got, wanted in zip(rows, selfs):
             self.near(got, wanted, "self")
 
-    def compare_list_of(self, database, report, total, point, unit, scale):
+    def compare_list_of(self, database, report, total, own, unit, scale):
         """Functions by name; those that have none are told by their address and left out."""
         totals, selfs = collections.Counter(), collections.Counter()
         frames = []  # by context: (names of the functions above, the innermost one)
@@ -287,7 +291,7 @@ class Databases(ReportCase):
                                            context.relation in (CALLED, INLINED)):
                 inner = None
             if inner is not None:
-                selfs[inner] += point.get(context.id, 0) * scale
+                selfs[inner] += own[context.id] * scale
             frames.append((above, inner))
         names = collections.Counter(row["name"] for row in report["rows"])
         for row in report["rows"]:

@@ -14,7 +14,7 @@ struct sonde_open_call {
 	uint32_t function;
 	uint32_t depth; /* as recorded */
 	uint32_t mark;	/* the owner's own, as is what follows */
-	uint32_t last;
+	uint32_t unused;
 	uint64_t time_ns;
 };
 

@@ -25,8 +25,8 @@ struct sonde_call_tree {
 	struct sonde_call_node *nodes; /* aligned to cache lines */
 	size_t node_count, node_capacity;
 	struct sonde_key_map children; /* (parent, function) -> node */
-	/* marks: the nodes; last: the node that was called last in it. [0] is the track itself. */
-	struct sonde_call_stack open;
+	struct sonde_call_stack open;  /* marks: the nodes; [0] is the track itself */
+	uint32_t last; /* the call in the innermost one that was over last; 0: none so far */
 	bool has_time; /* an event came: the times are set */
 	uint64_t first_ns;
 	uint64_t last_ns; /* never goes back, whatever the events do */
@@ -65,6 +65,7 @@ static void reset(struct sonde_call_tree *tree)
 	tree->node_count = 1;
 	tree->open.items[0] = (struct sonde_open_call){ .function = SONDE_NONE };
 	tree->open.count = 1;
+	tree->last = 0;
 	tree->ends.count = 0;
 	tree->has_time = false;
 	tree->first_ns = tree->last_ns = 0;
@@ -148,24 +149,23 @@ static enum sonde_status add_node(struct sonde_call_tree *tree, uint32_t parent,
 	return SONDE_OK;
 }
 
-/* The node of a call that was not foreseen; next time it is. */
-__attribute__((noinline)) static enum sonde_status find_child(struct sonde_call_tree *tree,
-							      const struct sonde_open_call *caller,
-							      uint32_t function, uint32_t *node,
-							      struct sonde_error *err)
+/* The node of a call in the innermost one that was not foreseen; next time it is. */
+static enum sonde_status find_child(struct sonde_call_tree *tree, uint32_t function, uint32_t *node,
+				    struct sonde_error *err)
 {
-	enum sonde_status status;
+	uint32_t parent = tree->open.items[tree->open.count - 1].mark;
 
-	*node = sonde_key_map_find(&tree->children, (uint64_t)caller->mark << 32 | function);
+	*node = sonde_key_map_find(&tree->children, (uint64_t)parent << 32 | function);
 	if (__builtin_expect(*node == SONDE_NONE, 0)) {
-		status = add_node(tree, caller->mark, function, node, err);
+		enum sonde_status status = add_node(tree, parent, function, node, err);
+
 		if (status)
 			return status;
 	}
-	if (caller->last)
-		tree->nodes[caller->last].next = *node;
+	if (tree->last)
+		tree->nodes[tree->last].next = *node;
 	else
-		tree->nodes[caller->mark].first = *node;
+		tree->nodes[parent].first = *node;
 	return SONDE_OK;
 }
 
@@ -181,41 +181,46 @@ static struct sonde_call_ends *ends_of(struct sonde_call_tree *tree, uint32_t no
 	return &tree->ends.items[node];
 }
 
-/* A call is over; gives the one around it. NULL where memory failed. */
-static inline struct sonde_open_call *close_call(struct sonde_call_tree *tree,
-						 struct sonde_open_call *call, uint64_t now_ns)
+/* A call is over; false where memory failed. */
+static inline __attribute__((always_inline)) bool
+close_call(struct sonde_call_tree *tree, uint32_t number, uint32_t function, uint64_t duration_ns)
 {
-	struct sonde_call_node *node = &tree->nodes[call->mark];
-	uint64_t duration_ns = now_ns - call->time_ns;
+	struct sonde_call_node *node = &tree->nodes[number];
 
 	node->calls++;
 	node->sum_ns += duration_ns;
 	node->min_ns = duration_ns < node->min_ns ? duration_ns : node->min_ns;
 	node->max_ns = duration_ns > node->max_ns ? duration_ns : node->max_ns;
 	node->squares += (double)(int64_t)duration_ns * (double)(int64_t)duration_ns;
-	if (call->function < tree->durations.count) {
-		uint64_t *bucket = sonde_sketch_bucket(&tree->durations.items[call->function],
+	if (function < tree->durations.count) {
+		uint64_t *bucket = sonde_sketch_bucket(&tree->durations.items[function],
 						       sonde_sketch_bucket_of(duration_ns));
 
 		if (__builtin_expect(!bucket, 0))
-			return NULL;
+			return false;
 		++*bucket;
 	}
-	call[-1].last = call->mark;
-	return call - 1;
+	return true;
+}
+
+static bool close_innermost(struct sonde_call_tree *tree)
+{
+	const struct sonde_open_call *call = &tree->open.items[--tree->open.count];
+
+	tree->last = call->mark;
+	return close_call(tree, call->mark, call->function, tree->last_ns - call->time_ns);
 }
 
 /* Calls whose returns are not there, down to a number of open ones. */
 static bool close_unfinished(struct sonde_call_tree *tree, size_t count)
 {
 	while (tree->open.count > count) {
-		struct sonde_open_call *call = &tree->open.items[tree->open.count - 1];
-		struct sonde_call_ends *ends = ends_of(tree, call->mark);
+		struct sonde_call_ends *ends =
+			ends_of(tree, tree->open.items[tree->open.count - 1].mark);
 
-		if (!ends || !close_call(tree, call, tree->last_ns))
+		if (!ends || !close_innermost(tree))
 			return false;
 		ends->unfinished++;
-		tree->open.count--;
 	}
 	return true;
 }
@@ -254,9 +259,8 @@ static size_t search_left(const struct sonde_call_stack *open, const struct sond
 }
 
 /* What leaves no call gives SONDE_END; else the call that is left is the innermost one then. */
-__attribute__((noinline)) static enum sonde_status close_above(struct sonde_call_tree *tree,
-							       const struct sonde_event *event,
-							       struct sonde_error *err)
+__attribute__((noinline)) static enum sonde_status
+close_above(struct sonde_call_tree *tree, const struct sonde_event *event, struct sonde_error *err)
 {
 	const struct sonde_call_stack open = {
 		.items = tree->open.items + 1,
@@ -278,111 +282,153 @@ static bool note_exception(struct sonde_call_tree *tree, uint32_t node)
 	return ends;
 }
 
-static inline enum sonde_status tell(const struct sonde_call_tree *tree,
-				     const struct listener *listener,
-				     const struct sonde_open_call *top, uint64_t now_ns,
-				     struct sonde_error *err)
-{
-	(void)tree;
-	if (!listener->told)
-		return SONDE_OK;
-	return listener->told(listener->user, now_ns, top->mark, err);
-}
-
-/* Where a run over a batch is; what does not change from event to event stays in registers. */
+/* Where a run over a batch is, in registers. */
 struct run {
 	struct sonde_open_call *top;
+	uint32_t current, last; /* nodes */
 	uint64_t now_ns;
 };
 
-static void run_save(struct sonde_call_tree *tree, const struct run *run)
+static inline void run_save(struct sonde_call_tree *tree, const struct run *run)
 {
 	tree->open.count = (size_t)(run->top - tree->open.items) + 1;
+	tree->last = run->last;
 	tree->last_ns = run->now_ns;
 }
 
-static void run_load(const struct sonde_call_tree *tree, struct run *run)
+static inline void run_load(const struct sonde_call_tree *tree, struct run *run)
 {
 	run->top = &tree->open.items[tree->open.count - 1];
+	run->current = run->top->mark;
+	run->last = tree->last;
 	run->now_ns = tree->last_ns;
 }
 
-static inline enum sonde_status add_call(struct sonde_call_tree *tree, struct run *run,
-					 const struct sonde_event *event, struct sonde_error *err)
+static enum sonde_status add_unusual_call(struct sonde_call_tree *tree,
+					  const struct sonde_event *event, struct sonde_error *err)
 {
-	struct sonde_open_call *top = run->top;
+	enum sonde_status status;
 	uint32_t node;
 
-	/* depth 0 is no depth: a source that does not say */
-	if (__builtin_expect(top->depth >= event->depth && event->depth, 0)) {
-		run_save(tree, run);
-		if (!close_lost(tree, event->depth))
-			return sonde_fail_nomem(err);
-		run_load(tree, run);
-		top = run->top;
-	}
-	node = top->last ? tree->nodes[top->last].next : tree->nodes[top->mark].first;
-	if (__builtin_expect(!node || tree->nodes[node].function != event->function, 0)) {
-		enum sonde_status status = find_child(tree, top, event->function, &node, err);
-
-		if (status)
-			return status;
-	}
-	*++run->top = (struct sonde_open_call){
+	if (event->depth && !close_lost(tree, event->depth))
+		return sonde_fail_nomem(err);
+	status = find_child(tree, event->function, &node, err);
+	if (status)
+		return status;
+	tree->open.items[tree->open.count++] = (struct sonde_open_call){
 		.function = event->function,
 		.depth = event->depth,
 		.mark = node,
-		.time_ns = run->now_ns,
+		.time_ns = tree->last_ns,
 	};
+	tree->last = 0;
 	return SONDE_OK;
 }
 
-/* SONDE_END: nothing was left. */
-static inline enum sonde_status leave_call(struct sonde_call_tree *tree, struct run *run,
-					   const struct sonde_event *event, struct sonde_error *err)
+/* An event that is not the usual one; SONDE_END: it changes nothing. */
+__attribute__((noinline)) static enum sonde_status
+add_unusual(struct sonde_call_tree *tree, const struct sonde_event *event, struct sonde_error *err)
+{
+	enum sonde_status status;
+
+	if (event->kind == SONDE_EVENT_CALL)
+		return add_unusual_call(tree, event, err);
+	if (!sonde_event_leaves(event))
+		return SONDE_END;
+	status = close_above(tree, event, err);
+	if (status)
+		return status;
+	if (event->kind == SONDE_EVENT_EXCEPTION &&
+	    !note_exception(tree, tree->open.items[tree->open.count - 1].mark))
+		return sonde_fail_nomem(err);
+	return close_innermost(tree) ? SONDE_OK : sonde_fail_nomem(err);
+}
+
+/* Function and depth of an event, and of an open call, as one number. */
+_Static_assert(offsetof(struct sonde_event, depth) == offsetof(struct sonde_event, function) + 4 &&
+		       offsetof(struct sonde_open_call, depth) ==
+			       offsetof(struct sonde_open_call, function) + 4,
+	       "they are compared at once");
+
+static inline uint64_t two_words(const uint32_t *words)
+{
+	uint64_t both;
+
+	memcpy(&both, words, sizeof(both));
+	return both;
+}
+
+/* The call that fits what is open and was foreseen: by far most of them. */
+static inline bool add_usual_call(const struct sonde_call_node *nodes, struct run *run,
+				  const struct sonde_event *event)
+{
+	struct sonde_open_call *top = run->top;
+	uint32_t node = run->last ? nodes[run->last].next : nodes[run->current].first;
+
+	/* depth 0 is no depth: a source that does not say */
+	if (__builtin_expect(event->depth - 1 < top->depth || !node ||
+				     nodes[node].function != event->function,
+			     0))
+		return false;
+	run->top = ++top;
+	run->current = node;
+	run->last = 0;
+	memcpy(&top->function, &event->function, 2 * sizeof(top->function));
+	top->mark = node;
+	top->time_ns = run->now_ns;
+	return true;
+}
+
+/* The return from the innermost call. */
+static inline bool add_usual_return(struct sonde_call_tree *tree, struct run *run,
+				    const struct sonde_event *event)
 {
 	const struct sonde_open_call *top = run->top;
 
-	/* the mark of the track itself is 0 */
-	if (__builtin_expect(top->function != event->function || top->depth != event->depth ||
-				     !top->mark,
-			     0)) {
-		enum sonde_status status;
-
-		run_save(tree, run);
-		status = close_above(tree, event, err);
-		if (status)
-			return status;
-		run_load(tree, run);
-	}
-	if (__builtin_expect(event->kind == SONDE_EVENT_EXCEPTION, 0) &&
-	    !note_exception(tree, run->top->mark))
-		return sonde_fail_nomem(err);
-	run->top = close_call(tree, run->top, run->now_ns);
-	return run->top ? SONDE_OK : sonde_fail_nomem(err);
+	/* the track itself is node 0 */
+	if (__builtin_expect(
+		    two_words(&top->function) != two_words(&event->function) || !run->current, 0))
+		return false;
+	if (__builtin_expect(
+		    !close_call(tree, run->current, event->function, run->now_ns - top->time_ns),
+		    0))
+		return false;
+	run->last = run->current;
+	run->current = top[-1].mark;
+	run->top--;
+	return true;
 }
 
 static inline __attribute__((always_inline)) enum sonde_status
 add_events(struct sonde_call_tree *tree, const struct sonde_event *events, size_t count,
 	   const struct listener *listener, struct sonde_error *err)
 {
-	enum sonde_status status = SONDE_OK;
+	enum sonde_status status;
 	struct run run;
 
 	run_load(tree, &run);
-	for (size_t i = 0; i < count; i++) {
-		const struct sonde_event *event = &events[i];
+	for (const struct sonde_event *event = events, *end = events + count; event < end;
+	     event++) {
+		bool is_usual = false;
 
 		run.now_ns = event->time_ns > run.now_ns ? event->time_ns : run.now_ns;
 		if (event->kind == SONDE_EVENT_CALL)
-			status = add_call(tree, &run, event, err);
-		else if (sonde_event_leaves(event))
-			status = leave_call(tree, &run, event, err);
-		else
+			is_usual = add_usual_call(tree->nodes, &run, event);
+		else if (event->kind == SONDE_EVENT_RETURN)
+			is_usual = add_usual_return(tree, &run, event);
+		if (__builtin_expect(!is_usual, 0)) {
+			run_save(tree, &run);
+			status = add_unusual(tree, event, err);
+			if (status < 0)
+				return status;
+			run_load(tree, &run);
+			if (status == SONDE_END)
+				continue;
+		}
+		if (!listener->told)
 			continue;
-		if (!status)
-			status = tell(tree, listener, run.top, run.now_ns, err);
-		if (__builtin_expect(status < 0, 0))
+		status = listener->told(listener->user, run.now_ns, run.current, err);
+		if (status)
 			return status;
 	}
 	run_save(tree, &run);

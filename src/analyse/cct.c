@@ -298,10 +298,11 @@ static enum sonde_status check_selection(const struct sonde_recording *recording
 				  "sums; select by track or time",
 				  recording->path);
 	if ((spec->from_ns || spec->to_ns) && !(recording->lanes & SONDE_LANE_SAMPLES))
-		return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
-				  "%s has sums over the whole time and no samples: a time cannot be "
-				  "selected",
-				  recording->path);
+		return sonde_fail(
+			err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
+			"%s has sums over the whole time and no samples: a time cannot be "
+			"selected",
+			recording->path);
 	return SONDE_OK;
 }
 

@@ -124,13 +124,13 @@ static enum sonde_status unite_function(struct merge *merge, const struct part *
 				  SONDE_NONE;
 	status = cct_copy_string(source, target, function.name, &function.name, err);
 	if (!status)
-		status = cct_copy_string(source, target, function.raw_name, &function.raw_name,
-					 err);
+		status =
+			cct_copy_string(source, target, function.raw_name, &function.raw_name, err);
 	if (!status)
 		status = cct_copy_string(source, target, function.file, &function.file, err);
 	if (!status)
-		status = sonde_definitions_add_function(target, &function,
-							&part->functions[number], err);
+		status = sonde_definitions_add_function(target, &function, &part->functions[number],
+							err);
 	return status;
 }
 
@@ -248,8 +248,8 @@ static enum sonde_status add_metrics(struct merge *merge, struct part *part,
 		struct cct_metric *added;
 
 		if (number == SONDE_NONE) {
-			enum sonde_status status = cct_add_metric(
-				whole, metric->name, metric->description, &added, err);
+			enum sonde_status status = cct_add_metric(whole, metric->name,
+								  metric->description, &added, err);
 
 			if (status)
 				return status;

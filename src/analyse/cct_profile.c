@@ -135,21 +135,50 @@ static bool is_point(const struct sonde_definitions *definitions, const struct s
 	return !metric->statistic && (!*scope || !strcmp(scope, "point"));
 }
 
-/* The one to show where nobody says which: a time that is not hidden, or what is not hidden. */
-static uint32_t first_metric(const struct sonde_definitions *definitions)
+/* What all tracks have of a metric, where the recording says that at once; 1 where it does not. */
+static double known_sum(struct sonde_recording *recording, const struct sonde_metric *point)
 {
+	const struct sonde_definitions *definitions = recording->definitions;
+	uint32_t count = sonde_definitions_metric_count(definitions);
+
+	for (uint32_t i = 0; i < count && recording->ops->value; i++) {
+		const struct sonde_metric *metric = sonde_definitions_metric(definitions, i);
+		double value = 0;
+
+		if (metric->name != point->name ||
+		    strcmp(sonde_definitions_string(definitions, metric->scope), "execution") !=
+			    0 ||
+		    strcmp(sonde_definitions_string(definitions, metric->statistic), "sum") != 0)
+			continue;
+		sonde_recording_value(recording, SONDE_NONE, 0, i, &value, NULL);
+		return value;
+	}
+	return 1;
+}
+
+/* The one to show where nobody says which: of times that are not hidden the largest, else the first. */
+static uint32_t first_metric(struct sonde_recording *recording)
+{
+	const struct sonde_definitions *definitions = recording->definitions;
 	uint32_t count = sonde_definitions_metric_count(definitions), found = SONDE_NONE;
+	double most = -1;
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct sonde_metric *metric = sonde_definitions_metric(definitions, i);
+		double sum;
 
 		if (!is_point(definitions, metric) || metric->hidden)
 			continue;
-		if (cct_metric_ns(sonde_definitions_string(definitions, metric->name),
-				  sonde_definitions_string(definitions, metric->unit)) > 0)
-			return i;
-		if (found == SONDE_NONE)
-			found = i;
+		sum = cct_metric_ns(sonde_definitions_string(definitions, metric->name),
+				    sonde_definitions_string(definitions, metric->unit));
+		if (sum > 0)
+			sum *= known_sum(recording, metric);
+		else
+			sum = -0.5;
+		if (sum <= most)
+			continue;
+		most = sum;
+		found = i;
 	}
 	return found;
 }
@@ -164,10 +193,9 @@ static enum sonde_status take_metric(struct work *work, uint32_t number, struct 
 	if (!metric || !is_point(definitions, metric) || work->metrics[number] != SONDE_NONE)
 		return SONDE_OK;
 	work->metrics[number] = work->body->cct.metric_count;
-	status = cct_add_metric(&work->body->cct,
-				sonde_definitions_string(definitions, metric->name),
-				sonde_definitions_string(definitions, metric->description), &added,
-				err);
+	status = cct_add_metric(
+		&work->body->cct, sonde_definitions_string(definitions, metric->name),
+		sonde_definitions_string(definitions, metric->description), &added, err);
 	if (status)
 		return status;
 	added->hidden = metric->hidden;
@@ -178,7 +206,7 @@ static enum sonde_status take_metric(struct work *work, uint32_t number, struct 
 static enum sonde_status take_metrics(struct work *work, struct sonde_error *err)
 {
 	const struct sonde_definitions *definitions = work->recording->definitions;
-	uint32_t first = first_metric(definitions);
+	uint32_t first = first_metric(work->recording);
 	enum sonde_status status = SONDE_OK;
 
 	work->metric_count = sonde_definitions_metric_count(definitions);
@@ -197,9 +225,8 @@ static enum sonde_status name_sample_metrics(struct work *work, struct sonde_err
 {
 	struct cct *cct = &work->body->cct;
 	struct cct_metric *added;
-	enum sonde_status status =
-		cct_add_metric(cct, SONDE_METRIC_TIME, "time from a sample to the next", &added,
-			       err);
+	enum sonde_status status = cct_add_metric(cct, SONDE_METRIC_TIME,
+						  "time from a sample to the next", &added, err);
 
 	if (status)
 		return status;
@@ -277,8 +304,8 @@ static bool is_selected(const struct work *work, uint64_t time_ns)
 static void take_sample(struct work *work, struct cct_track *track, struct stay *stay,
 			const struct sonde_sample *sample)
 {
-	uint32_t context =
-		sample->context < work->source_count ? work->contexts[sample->context] : 0;
+	uint32_t context = sample->context < work->source_count ? work->contexts[sample->context] :
+								  0;
 
 	/* what goes back in time is of no length */
 	if (stay->is_set && sample->time_ns < stay->from_ns)
@@ -564,8 +591,7 @@ enum sonde_status cct_build_profile(struct cct_body *body, struct sonde_recordin
 				    const struct cct_options *options, struct sonde_error *err)
 {
 	const struct sonde_selection_spec *spec = options->selection;
-	bool from_samples =
-		!(recording->lanes & SONDE_LANE_VALUES) || spec->from_ns || spec->to_ns;
+	bool from_samples = !(recording->lanes & SONDE_LANE_VALUES) || spec->from_ns || spec->to_ns;
 	struct work work = {
 		.recording = recording,
 		.spec = spec,

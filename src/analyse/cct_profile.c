@@ -267,15 +267,28 @@ static enum sonde_status read_values(struct work *work, uint32_t track, struct s
 	return status == SONDE_END ? SONDE_OK : status;
 }
 
-/* The time in which a track was in one context, as far as it is selected. */
+/* A track as its samples are read, and where it stays at the moment. */
 struct stay {
+	struct cct_track *track;
+	bool has_times; /* of the track: they are set */
+	bool is_set;
 	uint32_t context; /* of the tree */
 	uint64_t from_ns;
-	bool is_set;
 };
 
-static void end_stay(struct work *work, struct cct_track *track, const struct stay *stay,
-		     uint64_t time_ns)
+static void note_time(struct stay *stay, uint64_t time_ns)
+{
+	struct cct_track *track = stay->track;
+
+	if (!stay->has_times || time_ns < track->first_ns)
+		track->first_ns = time_ns;
+	if (!stay->has_times || time_ns > track->last_ns)
+		track->last_ns = time_ns;
+	stay->has_times = true;
+}
+
+/* It is over, and counts as far as it is selected. */
+static void end_stay(struct work *work, struct stay *stay, uint64_t time_ns)
 {
 	uint64_t from_ns = stay->from_ns, to_ns = time_ns;
 
@@ -285,14 +298,12 @@ static void end_stay(struct work *work, struct cct_track *track, const struct st
 		to_ns = work->spec->to_ns;
 	if (!stay->is_set || to_ns <= from_ns)
 		return;
-	if (!track->sample_count || from_ns < track->first_ns)
-		track->first_ns = from_ns;
-	if (to_ns > track->last_ns)
-		track->last_ns = to_ns;
+	note_time(stay, from_ns);
+	note_time(stay, to_ns);
 	if (!stay->context)
 		return;
 	work->sample_ns[stay->context] += to_ns - from_ns;
-	track->busy_ns += to_ns - from_ns;
+	stay->track->busy_ns += to_ns - from_ns;
 }
 
 static bool is_selected(const struct work *work, uint64_t time_ns)
@@ -301,39 +312,33 @@ static bool is_selected(const struct work *work, uint64_t time_ns)
 	       (!work->spec->to_ns || time_ns < work->spec->to_ns);
 }
 
-static void take_sample(struct work *work, struct cct_track *track, struct stay *stay,
-			const struct sonde_sample *sample)
+static void take_sample(struct work *work, struct stay *stay, const struct sonde_sample *sample)
 {
-	uint32_t context = sample->context < work->source_count ? work->contexts[sample->context] :
-								  0;
-
 	/* what goes back in time is of no length */
 	if (stay->is_set && sample->time_ns < stay->from_ns)
 		return;
-	end_stay(work, track, stay, sample->time_ns);
-	*stay = (struct stay){ .context = context, .from_ns = sample->time_ns, .is_set = true };
+	end_stay(work, stay, sample->time_ns);
+	stay->is_set = true;
+	stay->context = sample->context < work->source_count ? work->contexts[sample->context] : 0;
+	stay->from_ns = sample->time_ns;
 	if (!is_selected(work, sample->time_ns))
 		return;
-	if (!track->sample_count || sample->time_ns < track->first_ns)
-		track->first_ns = sample->time_ns;
-	if (sample->time_ns > track->last_ns)
-		track->last_ns = sample->time_ns;
-	track->sample_count++;
-	work->sample_counts[context] += context != 0;
+	note_time(stay, sample->time_ns);
+	stay->track->sample_count++;
+	work->sample_counts[stay->context] += stay->context != 0;
 }
 
 static enum sonde_status read_samples(struct work *work, uint32_t track, struct sonde_error *err)
 {
-	struct cct_track *place = &work->body->tracks[track];
+	struct stay stay = { .track = &work->body->tracks[track] };
 	struct sonde_sample_cursor *cursor = NULL;
 	const struct sonde_sample *samples;
-	struct stay stay = { 0 };
 	size_t count;
 	enum sonde_status status = sonde_sample_cursor_open(work->recording, track, &cursor, err);
 
 	while (!status && !(status = sonde_sample_cursor_next(cursor, &samples, &count, err))) {
 		for (size_t i = 0; i < count; i++)
-			take_sample(work, place, &stay, &samples[i]);
+			take_sample(work, &stay, &samples[i]);
 		status = sonde_meter_add(&work->meter, count, err);
 	}
 	sonde_sample_cursor_free(cursor);

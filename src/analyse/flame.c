@@ -162,9 +162,14 @@ static enum sonde_status sum_up(struct making *making, struct sonde_error *err)
 /* Nobody is below something that does not stay: widths only shrink, and depths grow. */
 static void leave_out(struct making *making, const struct flame_frame *frame, uint32_t *count)
 {
+	struct draft *parent = &making->drafts.items[frame->parent];
+
 	(*count)++;
-	if (making->drafts.items[frame->parent].stays)
-		making->flame->left_out += frame->total;
+	if (!parent->stays)
+		return;
+	making->flame->left_out += frame->total;
+	parent->frame.left_out += frame->total;
+	parent->frame.before_left_out += frame->before_total;
 }
 
 static uint64_t sort_key(double width)
@@ -192,6 +197,11 @@ static bool sort_drafts(struct making *making)
 	return sonde_sort(making->order, making->order_count);
 }
 
+static bool has_width(const struct flame_options *options, const struct flame_frame *frame)
+{
+	return frame->total > 0 || (options->keep_vanished && frame->before_total > 0);
+}
+
 /* Decides who stays, and hangs them below their parents. */
 static void choose(struct making *making)
 {
@@ -210,7 +220,7 @@ static void choose(struct making *making)
 		if (frame->parent == SONDE_NONE) {
 			draft->stays = true;
 			flame->count++;
-		} else if (!(frame->total > 0)) {
+		} else if (!has_width(options, frame)) {
 			continue; /* nothing was spent there: nothing is missing */
 		} else if (options->most_depth && frame->depth > options->most_depth) {
 			leave_out(making, frame, &flame->deep_count);

@@ -26,7 +26,9 @@ struct flame_frame {
 	uint64_t calls;	    /* 0 of a profile, and of a difference */
 	double self, total; /* of the metric, in its unit */
 	double start;	    /* what is left of it; frames of one parent follow each other */
-	double before_self, before_total; /* of a difference: what it was */
+	double left_out;    /* what was spent in frames on it that are left out */
+	/* Of a difference: what it was. */
+	double before_self, before_total, before_left_out;
 };
 
 /* Of a difference: what is not there any more, with all that it called. */
@@ -58,6 +60,7 @@ struct flame_options {
 	uint32_t most_depth;  /* 0: any; else deeper frames are left out */
 	/* Of a difference: what was spent in each context itself before and after; else NULL. */
 	const double *before, *after;
+	bool keep_vanished; /* frames in which nothing is spent any more stay too */
 };
 
 /*

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "analyse/cct_private.h"
+#include "analyse/derive.h"
 #include "model/filters.h"
 #include "model/recording.h"
 #include "model/selection.h"
@@ -54,6 +55,7 @@ void cct_free(struct cct *cct)
 	for (uint32_t i = 0; i < cct->metric_count; i++) {
 		free(cct->metrics[i].self);
 		free(cct->metrics[i].total);
+		cct_formula_free(cct->metrics[i].formula);
 	}
 	free(cct->metrics);
 	free_tracks(body);
@@ -298,10 +300,11 @@ static enum sonde_status check_selection(const struct sonde_recording *recording
 				  "sums; select by track or time",
 				  recording->path);
 	if ((spec->from_ns || spec->to_ns) && !(recording->lanes & SONDE_LANE_SAMPLES))
-		return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
-				  "%s has sums over the whole time and no samples: a time cannot be "
-				  "selected",
-				  recording->path);
+		return sonde_fail(
+			err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
+			"%s has sums over the whole time and no samples: a time cannot be "
+			"selected",
+			recording->path);
 	return SONDE_OK;
 }
 

@@ -77,11 +77,10 @@ struct work {
 
 /* Grows a vector to `count` items of zeros. */
 #define FILL(vec, wanted)                                                                          \
-	((vec)->count >= (wanted) ||                                                               \
-	 (sonde_vec_reserve(vec, (wanted) - (vec)->count) &&                                       \
-	  (memset((vec)->items + (vec)->count, 0,                                                  \
-		  ((wanted) - (vec)->count) * sizeof(*(vec)->items)),                              \
-	   (vec)->count = (wanted), true)))
+	((vec)->count >= (wanted) || (sonde_vec_reserve(vec, (wanted) - (vec)->count) &&           \
+				      (memset((vec)->items + (vec)->count, 0,                      \
+					      ((wanted) - (vec)->count) * sizeof(*(vec)->items)),  \
+				       (vec)->count = (wanted), true)))
 
 static bool totals_add(struct totals *totals, uint32_t number, uint64_t value)
 {
@@ -256,7 +255,7 @@ static bool enter(struct work *work, const struct adding *adding, uint32_t node)
 
 	if (class == SONDE_NONE)
 		return true;
-	if (!FILL(&work->open, (size_t)class + 1))
+	if (!FILL(&work->open, (size_t) class + 1))
 		return false;
 	if (work->open.items[class]++)
 		return true;
@@ -308,9 +307,9 @@ static bool add_spread(struct work *work, const struct piece *piece, const struc
 			  &process->place.functions);
 	if (!happened || --process->tracks_left)
 		return happened;
-	happened = SPREAD(&process->place.nodes, &work->node_processes, piece->process, NULL) &&
-		   SPREAD(&process->place.functions, &work->function_processes, piece->process,
-			  NULL);
+	happened =
+		SPREAD(&process->place.nodes, &work->node_processes, piece->process, NULL) &&
+		SPREAD(&process->place.functions, &work->function_processes, piece->process, NULL);
 	place_release(&process->place);
 	return happened;
 }
@@ -326,7 +325,7 @@ static bool add_durations(struct work *work, const struct sonde_call_tree *tree)
 
 		if (class == SONDE_NONE)
 			continue;
-		if (!FILL(&work->durations, (size_t)class + 1) ||
+		if (!FILL(&work->durations, (size_t) class + 1) ||
 		    !sonde_sketch_merge(&work->durations.items[class], &durations[i]))
 			return false;
 	}
@@ -503,8 +502,8 @@ static enum sonde_status name_metrics(struct work *work, struct sonde_error *err
 {
 	struct cct *cct = &work->body->cct;
 	struct cct_metric *added;
-	enum sonde_status status = cct_add_metric(cct, SONDE_METRIC_TIME, SONDE_METRIC_TIME_TEXT,
-						  &added, err);
+	enum sonde_status status =
+		cct_add_metric(cct, SONDE_METRIC_TIME, SONDE_METRIC_TIME_TEXT, &added, err);
 
 	if (status)
 		return status;
@@ -649,8 +648,7 @@ static enum sonde_status fill_spreads(struct work *work, const struct cct_define
 	struct cct_body *body = work->body;
 
 	body->cct.spread_metric = work->spread_metric;
-	body->context_spread =
-		node_spread(work, work->node_tracks.items, work->node_tracks.count);
+	body->context_spread = node_spread(work, work->node_tracks.items, work->node_tracks.count);
 	body->context_process_spread =
 		node_spread(work, work->node_processes.items, work->node_processes.count);
 	body->function_spread = function_spread(work, define, work->function_tracks.items,
@@ -712,8 +710,8 @@ static void work_release(struct work *work)
 static enum sonde_status prepare(struct work *work, const struct cct_options *options,
 				 struct sonde_error *err)
 {
-	enum sonde_status status = cct_copy_places(work->recording->definitions,
-						   work->body->definitions, err);
+	enum sonde_status status =
+		cct_copy_places(work->recording->definitions, work->body->definitions, err);
 	uint32_t metric;
 	bool *wanted;
 

@@ -213,8 +213,8 @@ static enum sonde_status add_function(struct cct_define *define, uint32_t functi
 		status = cct_copy_string(define->source, define->target, copy.raw_name,
 					 &copy.raw_name, err);
 	if (!status)
-		status = cct_copy_string(define->source, define->target, copy.file, &copy.file,
-					 err);
+		status =
+			cct_copy_string(define->source, define->target, copy.file, &copy.file, err);
 	if (!status)
 		status = sonde_definitions_add_function(define->target, &copy,
 							&define->functions[function], err);
@@ -269,8 +269,8 @@ static enum sonde_status translate(const struct cct_define *define, struct sonde
 	context->module = context->module < define->module_count ?
 				  define->modules[context->module] :
 				  SONDE_NONE;
-	status = cct_copy_string(define->source, define->target, context->file, &context->file,
-				 err);
+	status =
+		cct_copy_string(define->source, define->target, context->file, &context->file, err);
 	if (!status && context->kind == SONDE_CONTEXT_ENTRY && !context->name) {
 		const char *name = sonde_entry_name(context->entry);
 

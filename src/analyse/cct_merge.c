@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyse/cct_private.h"
+#include "analyse/derive.h"
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/map.h"
@@ -124,13 +125,13 @@ static enum sonde_status unite_function(struct merge *merge, const struct part *
 				  SONDE_NONE;
 	status = cct_copy_string(source, target, function.name, &function.name, err);
 	if (!status)
-		status = cct_copy_string(source, target, function.raw_name, &function.raw_name,
-					 err);
+		status =
+			cct_copy_string(source, target, function.raw_name, &function.raw_name, err);
 	if (!status)
 		status = cct_copy_string(source, target, function.file, &function.file, err);
 	if (!status)
-		status = sonde_definitions_add_function(target, &function,
-							&part->functions[number], err);
+		status = sonde_definitions_add_function(target, &function, &part->functions[number],
+							err);
 	return status;
 }
 
@@ -247,9 +248,13 @@ static enum sonde_status add_metrics(struct merge *merge, struct part *part,
 		uint32_t number = same_metric(whole, metric->name);
 		struct cct_metric *added;
 
+		/* derived ones do not add up: they are worked out anew */
+		part->metrics[i] = SONDE_NONE;
+		if (metric->formula)
+			continue;
 		if (number == SONDE_NONE) {
-			enum sonde_status status = cct_add_metric(
-				whole, metric->name, metric->description, &added, err);
+			enum sonde_status status = cct_add_metric(whole, metric->name,
+								  metric->description, &added, err);
 
 			if (status)
 				return status;
@@ -277,8 +282,10 @@ static void add_tracks(const struct merge *merge, const struct part *part)
 
 		*track = part->cct->tracks[i];
 		track->totals = totals;
-		for (uint32_t k = 0; k < part->cct->metric_count; k++)
-			totals[part->metrics[k]] += part->cct->tracks[i].totals[k];
+		for (uint32_t k = 0; k < part->cct->metric_count; k++) {
+			if (part->metrics[k] != SONDE_NONE)
+				totals[part->metrics[k]] += part->cct->tracks[i].totals[k];
+		}
 	}
 }
 
@@ -414,7 +421,12 @@ static enum sonde_status unite(struct merge *merge, struct sonde_error *err)
 		status = unite_calls(merge, err);
 	if (!status)
 		status = unite_spreads(merge, err);
-	return status ? status : cct_body_finish(merge->body, err);
+	if (!status)
+		status = cct_body_finish(merge->body, err);
+	for (size_t i = 0; !status && i < merge->count; i++)
+		status = cct_derive_again(&merge->body->cct, merge->parts[i].cct,
+					  merge->parts[i].metrics, err);
+	return status;
 }
 
 static void merge_release(struct merge *merge)

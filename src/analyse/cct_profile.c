@@ -164,10 +164,9 @@ static enum sonde_status take_metric(struct work *work, uint32_t number, struct 
 	if (!metric || !is_point(definitions, metric) || work->metrics[number] != SONDE_NONE)
 		return SONDE_OK;
 	work->metrics[number] = work->body->cct.metric_count;
-	status = cct_add_metric(&work->body->cct,
-				sonde_definitions_string(definitions, metric->name),
-				sonde_definitions_string(definitions, metric->description), &added,
-				err);
+	status = cct_add_metric(
+		&work->body->cct, sonde_definitions_string(definitions, metric->name),
+		sonde_definitions_string(definitions, metric->description), &added, err);
 	if (status)
 		return status;
 	added->hidden = metric->hidden;
@@ -197,9 +196,8 @@ static enum sonde_status name_sample_metrics(struct work *work, struct sonde_err
 {
 	struct cct *cct = &work->body->cct;
 	struct cct_metric *added;
-	enum sonde_status status =
-		cct_add_metric(cct, SONDE_METRIC_TIME, "time from a sample to the next", &added,
-			       err);
+	enum sonde_status status = cct_add_metric(cct, SONDE_METRIC_TIME,
+						  "time from a sample to the next", &added, err);
 
 	if (status)
 		return status;
@@ -277,8 +275,8 @@ static bool is_selected(const struct work *work, uint64_t time_ns)
 static void take_sample(struct work *work, struct cct_track *track, struct stay *stay,
 			const struct sonde_sample *sample)
 {
-	uint32_t context =
-		sample->context < work->source_count ? work->contexts[sample->context] : 0;
+	uint32_t context = sample->context < work->source_count ? work->contexts[sample->context] :
+								  0;
 
 	/* what goes back in time is of no length */
 	if (stay->is_set && sample->time_ns < stay->from_ns)
@@ -564,8 +562,7 @@ enum sonde_status cct_build_profile(struct cct_body *body, struct sonde_recordin
 				    const struct cct_options *options, struct sonde_error *err)
 {
 	const struct sonde_selection_spec *spec = options->selection;
-	bool from_samples =
-		!(recording->lanes & SONDE_LANE_VALUES) || spec->from_ns || spec->to_ns;
+	bool from_samples = !(recording->lanes & SONDE_LANE_VALUES) || spec->from_ns || spec->to_ns;
 	struct work work = {
 		.recording = recording,
 		.spec = spec,

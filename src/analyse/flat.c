@@ -6,9 +6,11 @@
 #include "analyse/flat.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "analyse/derive.h"
 #include "base/map.h"
 
 #define NO_ROW UINT32_MAX
@@ -32,7 +34,8 @@ struct open_context {
 
 struct maker {
 	const struct cct *cct;
-	const struct cct_metric *metric;
+	uint32_t metric;
+	bool all; /* sums of all metrics are made */
 	enum flat_key key;
 	bool has_lines;
 	struct flat *flat;
@@ -42,10 +45,18 @@ struct maker {
 	uint32_t address_count;
 	SONDE_VEC(struct open_context) path;
 	SONDE_VEC(uint32_t) open_counts; /* by row: how many contexts on the path are in it */
+	/* Of a derived metric: what it is worked out of is added up, self and total of each by row. */
+	uint32_t *inputs;
+	uint32_t input_count;
+	SONDE_VEC(double) sums;
 };
 
 static bool has_own_value(const struct maker *maker, uint32_t context)
 {
+	for (uint32_t i = 0; i < maker->input_count; i++) {
+		if (maker->cct->metrics[maker->inputs[i]].self[context] != 0)
+			return true;
+	}
 	return maker->metric->self[context] != 0;
 }
 
@@ -194,9 +205,12 @@ static uint32_t add_row(struct maker *maker, struct sonde_key_map *map, uint64_t
 	uint32_t *open_count = sonde_vec_push(&maker->open_counts);
 	struct flat_row *row = sonde_vec_push(&maker->flat->rows);
 
-	if (!open_count || !row || !sonde_key_map_add(map, identity, number))
+	if (!open_count || !row || !sonde_key_map_add(map, identity, number) ||
+	    !sonde_vec_reserve(&maker->sums, (size_t)maker->input_count * 2))
 		return NO_ROW;
 	*open_count = 0;
+	for (uint32_t i = 0; i < maker->input_count * 2; i++)
+		maker->sums.items[maker->sums.count++] = 0;
 	*row = (struct flat_row){ .key = place->key, .line = place->line, .context = context };
 	return number;
 }
@@ -255,15 +269,91 @@ static void add_calls(struct cct_calls *sum, const struct cct_calls *calls)
 	sum->squares += calls->squares;
 }
 
+/*
+ * Times of calls are whole nanoseconds: added up as such nothing is rounded. They are divided by this again
+ * when all are added.
+ */
+static double unit_of(const struct cct *cct, const struct cct_metric *metric)
+{
+	return cct->calls && !metric->formula && metric->ns > 0 ? metric->ns : 0;
+}
+
+static void add_value(double *sum, double value, double unit)
+{
+	*sum += unit > 0 ? rint(value * unit) : value;
+}
+
+/* Self of all metrics, then total of all. */
+static double *sums_of(const struct flat *flat, uint32_t number)
+{
+	return flat->sums.items + (size_t)number * 2 * flat->metric_count;
+}
+
+static void add_all(struct maker *maker, uint32_t context, uint32_t number, bool outermost)
+{
+	const struct cct *cct = maker->cct;
+	double *self = sums_of(maker->flat, number), *total = self + cct->metric_count;
+
+	for (uint32_t i = 0; i < cct->metric_count; i++) {
+		const struct cct_metric *metric = &cct->metrics[i];
+		double unit = unit_of(cct, metric);
+
+		if (metric->formula)
+			continue;
+		add_value(&self[i], metric->self[context], unit);
+		if (outermost)
+			add_value(&total[i], metric->total[context], unit);
+	}
+}
+
 static void add_context(struct maker *maker, uint32_t context, uint32_t number)
 {
+	const struct cct_metric *metric = &maker->cct->metrics[maker->metric];
 	struct flat_row *row = &maker->flat->rows.items[number];
+	bool outermost = !maker->open_counts.items[number];
+	double unit = unit_of(maker->cct, metric);
 
-	row->self += maker->metric->self[context];
-	if (!maker->open_counts.items[number])
-		row->total += maker->metric->total[context];
 	if (maker->cct->calls)
 		add_calls(&row->calls, &maker->cct->calls[context]);
+	if (maker->all) {
+		add_all(maker, context, number, outermost);
+		return;
+	}
+	add_value(&row->self, metric->self[context], unit);
+	if (outermost)
+		add_value(&row->total, metric->total[context], unit);
+}
+
+static void finish_sums(const struct maker *maker, struct flat_row *row)
+{
+	const struct cct *cct = maker->cct;
+	double *self = sums_of(maker->flat, row->number), *total = self + cct->metric_count;
+
+	for (uint32_t i = 0; i < cct->metric_count; i++) {
+		double unit = unit_of(cct, &cct->metrics[i]);
+
+		self[i] /= unit > 0 ? unit : 1;
+		total[i] /= unit > 0 ? unit : 1;
+	}
+	cct_derive_sums(cct, self, total);
+	row->self = self[maker->metric];
+	row->total = total[maker->metric];
+}
+
+static void finish_rows(const struct maker *maker)
+{
+	double unit = unit_of(maker->cct, &maker->cct->metrics[maker->metric]);
+
+	for (size_t i = 0; i < maker->flat->rows.count; i++) {
+		struct flat_row *row = &maker->flat->rows.items[i];
+
+		if (maker->all) {
+			finish_sums(maker, row);
+		} else if (unit > 0) {
+			row->self /= unit;
+			row->total /= unit;
+		}
+	}
 }
 
 static bool open_context(struct maker *maker, uint32_t context, uint32_t row)
@@ -308,12 +398,39 @@ static bool walk(struct maker *maker)
 	return true;
 }
 
+/* What a derived metric is for each row, out of the sums. False where memory failed. */
+static bool derive_rows(const struct maker *maker, uint32_t metric)
+{
+	const struct cct *cct = maker->cct;
+	double *self = calloc((size_t)cct->metric_count * 2, sizeof(*self));
+	double *total = self + cct->metric_count;
+
+	for (size_t row = 0; self && row < maker->flat->rows.count; row++) {
+		for (uint32_t i = 0; i < maker->input_count; i++) {
+			const double *sums = &maker->sums.items[(row * maker->input_count + i) * 2];
+
+			self[maker->inputs[i]] = sums[0];
+			total[maker->inputs[i]] = sums[1];
+		}
+		cct_derive_sums(cct, self, total);
+		maker->flat->rows.items[row].self = self[metric];
+		maker->flat->rows.items[row].total = total[metric];
+	}
+	free(self);
+	return self;
+}
+
 static int compare_rows(const void *left, const void *right)
 {
 	const struct flat_row *a = left, *b = right;
 
-	if (a->total != b->total)
+	/* what is no number (of a derived metric) is less than any */
+	if (isnan(a->total) || isnan(b->total)) {
+		if (!isnan(a->total) || !isnan(b->total))
+			return isnan(a->total) ? 1 : -1;
+	} else if (a->total != b->total) {
 		return a->total < b->total ? 1 : -1;
+	}
 	if (a->key != b->key)
 		return a->key < b->key ? -1 : 1;
 	if (a->line != b->line)
@@ -329,18 +446,19 @@ static bool tree_has_lines(const struct cct *cct)
 	return false;
 }
 
-enum sonde_status flat_make(struct flat *flat, const struct cct *cct, enum flat_key key,
-			    uint32_t metric, struct sonde_error *err)
+static enum sonde_status make(struct flat *flat, const struct cct *cct, enum flat_key key,
+			      uint32_t metric, bool all, struct sonde_error *err)
 {
-	struct maker maker = { .cct = cct, .key = key, .flat = flat };
+	struct maker maker = { .cct = cct, .key = key, .flat = flat, .metric = metric, .all = all };
 	bool made;
 
-	*flat = (struct flat){ 0 };
+	*flat = (struct flat){ .metric_count = cct->metric_count };
 	if (metric >= cct->metric_count)
-		return cct->context_count ? sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
-						       "there is no metric %" PRIu32, metric) :
-					    SONDE_OK;
-	maker.metric = &cct->metrics[metric];
+		return cct->metric_count ? sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
+						      "there is no metric %" PRIu32, metric) :
+					   SONDE_OK;
+	if (cct->metrics[metric].formula)
+		maker.all = true;
 	maker.has_lines = key == FLAT_LINE && tree_has_lines(cct);
 	made = walk(&maker);
 	sonde_key_map_release(&maker.rows);
@@ -352,14 +470,38 @@ enum sonde_status flat_make(struct flat *flat, const struct cct *cct, enum flat_
 		flat_release(flat);
 		return sonde_fail_nomem(err);
 	}
+	finish_rows(&maker);
 	if (flat->rows.count)
 		qsort(flat->rows.items, flat->rows.count, sizeof(*flat->rows.items), compare_rows);
 	return SONDE_OK;
 }
 
+enum sonde_status flat_make(struct flat *flat, const struct cct *cct, enum flat_key key,
+			    uint32_t metric, struct sonde_error *err)
+{
+	return make(flat, cct, key, metric, false, err);
+}
+
+enum sonde_status flat_make_all(struct flat *flat, const struct cct *cct, enum flat_key key,
+				uint32_t metric, struct sonde_error *err)
+{
+	return make(flat, cct, key, metric, true, err);
+}
+
+double flat_self(const struct flat *flat, const struct flat_row *row, uint32_t metric)
+{
+	return sums_of(flat, row->number)[metric];
+}
+
+double flat_total(const struct flat *flat, const struct flat_row *row, uint32_t metric)
+{
+	return sums_of(flat, row->number)[flat->metric_count + metric];
+}
+
 void flat_release(struct flat *flat)
 {
 	sonde_vec_release(&flat->rows);
+	sonde_vec_release(&flat->sums);
 }
 
 static const char *base_name(const char *path)

@@ -82,6 +82,8 @@ void report_put_number(struct report_view *view, double number);
 /* A time where the metric is one. */
 void report_put_value(struct report_view *view, const struct cct_metric *metric, double value);
 
+struct report_cell report_value_cell(const struct cct_metric *metric, double value);
+
 const struct report_cell *report_cell_at(const struct report_view *view, size_t row, size_t column);
 /* A column by its key or its title, whatever the case; SIZE_MAX: none. */
 size_t report_find_column(const struct report_view *view, const char *name);
@@ -104,6 +106,7 @@ struct report_summary {
 	size_t source_count;
 	const char *metric; /* what all is measured by */
 	uint32_t functions, tracks, processes, contexts;
+	bool only_threads; /* all tracks are threads */
 	uint64_t events, samples, calls, exceptions, dropped;
 	uint64_t first_ns, last_ns; /* both 0: the recording has no times */
 	uint64_t busy_ns;	    /* over all tracks */
@@ -117,6 +120,9 @@ struct report {
 
 /* A cell as people read it: "12,345", "1.234 ms", "12.3%"; texts made harmless. */
 void report_put_cell(struct sonde_buffer *out, const struct report_cell *cell);
+
+/* A count and its noun: "1 process", "2 processes". */
+void report_put_plural(struct sonde_buffer *out, uint64_t count, const char *noun);
 
 /* "12 functions, 1,234,567 calls, 1.234 s in 4 threads" */
 void report_put_summary(struct sonde_buffer *out, const struct report_summary *summary);

@@ -2,6 +2,7 @@
 /* Escaping, widths and wrapping of text for screens. */
 #include "cli/text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -146,6 +147,19 @@ void cli_put_column(struct sonde_buffer *out, const char *text, size_t size, siz
 	sonde_buffer_put(out, text, size);
 	if (!right)
 		cli_put_spaces(out, width - columns);
+}
+
+bool cli_locale_is_utf8(void)
+{
+	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *value = getenv(names[i]);
+
+		if (value && *value)
+			return strcasestr(value, "UTF-8") || strcasestr(value, "UTF8");
+	}
+	return false;
 }
 
 void cli_put_spaces(struct sonde_buffer *out, size_t count)

@@ -32,6 +32,9 @@ size_t cli_text_fit(const char *text, size_t size, size_t width);
 void cli_put_column(struct sonde_buffer *out, const char *text, size_t size, size_t width,
 		    bool right);
 
+/* Whether the terminal is said to show UTF-8 (LC_ALL, LC_CTYPE, LANG). */
+bool cli_locale_is_utf8(void);
+
 void cli_put_spaces(struct sonde_buffer *out, size_t count);
 
 /*

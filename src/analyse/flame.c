@@ -31,20 +31,30 @@ struct making {
 	size_t order_count;
 };
 
+/* Measurements that nobody looked up names for call instructions. */
 static bool has_frame(const struct sonde_context *context)
 {
 	return context->kind == SONDE_CONTEXT_FUNCTION || context->kind == SONDE_CONTEXT_ENTRY ||
-	       context->kind == SONDE_CONTEXT_ROOT;
+	       context->kind == SONDE_CONTEXT_ROOT || context->relation != SONDE_CONTEXT_ENCLOSED;
 }
 
-/* What contexts of one label have in common. */
+/* What contexts of one label have in common. Places do not fit, but are as good as never mistaken. */
 static uint64_t label_key(const struct sonde_context *context)
 {
-	uint32_t what = context->kind == SONDE_CONTEXT_ROOT  ? 0 :
-			context->kind == SONDE_CONTEXT_ENTRY ? context->name :
-							       context->function;
+	uint64_t place = (uint64_t)context->file << 32 | context->line;
 
-	return (uint64_t)context->kind << 32 | what;
+	switch (context->kind) {
+	case SONDE_CONTEXT_ROOT:
+		return 0;
+	case SONDE_CONTEXT_ENTRY:
+		return (uint64_t)context->kind << 32 | context->name;
+	case SONDE_CONTEXT_FUNCTION:
+		return (uint64_t)context->kind << 32 | context->function;
+	default:
+		place = sonde_hash_mix(place) ^ context->address;
+		place = sonde_hash_mix(place) ^ context->module;
+		return sonde_hash_mix(place + context->kind) | UINT64_C(1) << 63;
+	}
 }
 
 static uint32_t find_label(struct making *making, uint32_t number)

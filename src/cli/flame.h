@@ -33,7 +33,10 @@ void flame_put_text(struct sonde_buffer *out, const struct flame_screen *screen)
  */
 void flame_put_folded(struct sonde_buffer *out, const struct flame *flame);
 
-/* "REALTIME (sec): 1.234 s in 56 frames" and what is left out, as the outputs and the command say it. */
+/* "REALTIME" */
+void flame_put_metric_name(struct sonde_buffer *out, const struct cct_metric *metric);
+
+/* "REALTIME: 1.234 s in 56 frames" and what is left out, as the outputs and the command say it. */
 void flame_put_about(struct sonde_buffer *out, const struct flame *flame);
 void flame_put_left_out(struct sonde_buffer *out, const struct flame *flame);
 

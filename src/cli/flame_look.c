@@ -8,6 +8,7 @@
 #include "cli/analysis.h"
 #include "cli/flame.h"
 #include "cli/human.h"
+#include "cli/text.h"
 
 const char *flame_base_name(const char *path)
 {
@@ -85,7 +86,7 @@ unsigned int flame_colour(const struct flame *flame, const struct flame_colours 
 	const char *name = flame_label_name(flame, label, space), *group = name;
 	uint32_t line;
 
-	if (context->kind != SONDE_CONTEXT_FUNCTION || context->function == SONDE_NONE)
+	if (context->kind == SONDE_CONTEXT_ROOT || context->kind == SONDE_CONTEXT_ENTRY)
 		return FLAME_COLOURS;
 	if (colours->by == FLAME_BY_MODULE)
 		group = flame_module_name(flame, label);
@@ -133,11 +134,21 @@ void flame_put_left_out(struct sonde_buffer *out, const struct flame *flame)
 	sonde_buffer_put_text(out, " of all");
 }
 
+/* Values have the unit that is best to read, not that of the name. */
+void flame_put_metric_name(struct sonde_buffer *out, const struct cct_metric *metric)
+{
+	const char *unit = metric->ns > 0 ? strstr(metric->name, " (") : NULL;
+
+	cli_put_escaped_sized(out, metric->name,
+			      unit ? (size_t)(unit - metric->name) : strlen(metric->name));
+}
+
 void flame_put_about(struct sonde_buffer *out, const struct flame *flame)
 {
 	const struct cct_metric *metric = &flame->cct->metrics[flame->metric];
 
-	sonde_buffer_put_format(out, "%s: ", metric->name);
+	flame_put_metric_name(out, metric);
+	sonde_buffer_put_text(out, ": ");
 	if (flame->is_difference) {
 		cli_put_metric_value(out, metric, flame->frames[0].before_total);
 		sonde_buffer_put_text(out, " before, ");

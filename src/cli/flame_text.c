@@ -116,11 +116,14 @@ static void put_lines(struct sonde_buffer *out, const struct drawing *drawing)
 	for (i = 0; i < levels; i++) {
 		const struct line *line =
 			&drawing->lines[drawing->screen->icicle ? i : levels - 1 - i];
+		size_t size = line->text.size;
 
 		if (!line->column)
 			continue;
+		while (size && line->text.data[size - 1] == ' ')
+			size--;
 		out->failed |= line->text.failed;
-		sonde_buffer_put(out, line->text.data, line->text.size);
+		sonde_buffer_put(out, line->text.data, size);
 		sonde_buffer_put_char(out, '\n');
 	}
 }

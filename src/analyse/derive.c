@@ -193,45 +193,6 @@ enum sonde_status cct_derive_metric(struct cct *cct, const char *name, const cha
 	return SONDE_OK;
 }
 
-static void mark_inputs(const struct sonde_expression *expression, bool *wanted)
-{
-	for (size_t i = 0; i < expression->nodes.count; i++) {
-		if (expression->nodes.items[i].operation == SONDE_OPERATION_REFERENCE)
-			wanted[expression->nodes.items[i].reference / 2] = true;
-	}
-}
-
-enum sonde_status cct_formula_inputs(const struct cct *cct, uint32_t metric, uint32_t **inputs,
-				     uint32_t *count, struct sonde_error *err)
-{
-	bool *wanted = calloc((size_t)metric + 1, sizeof(*wanted));
-
-	*count = 0;
-	*inputs = calloc((size_t)metric + 1, sizeof(**inputs));
-	if (!wanted || !*inputs) {
-		free(wanted);
-		free(*inputs);
-		*inputs = NULL;
-		return sonde_fail_nomem(err);
-	}
-	wanted[metric] = cct->metrics[metric].formula;
-	/* a formula refers only to metrics before it */
-	for (uint32_t i = metric + 1; i-- > 0;) {
-		const struct cct_formula *formula = cct->metrics[i].formula;
-
-		if (!wanted[i])
-			continue;
-		if (formula) {
-			mark_inputs(&formula->self, wanted);
-			mark_inputs(&formula->total, wanted);
-		} else {
-			(*inputs)[(*count)++] = i;
-		}
-	}
-	free(wanted);
-	return SONDE_OK;
-}
-
 /* With the numbers that metrics have elsewhere. False where one is not there, or memory failed. */
 static bool copy_expression(struct sonde_expression *copy,
 			    const struct sonde_expression *expression, const uint32_t *metrics)
@@ -367,8 +328,11 @@ static size_t read_name(const char *text, const char **name, const char **formul
 	}
 	while (isspace((unsigned char)*text))
 		text++;
-	*formula = *text == '=' ? text + 1 : text;
-	return *text == '=' ? length : 0;
+	*formula = text;
+	if (*text != '=' || !length)
+		return 0;
+	(*formula)++;
+	return length;
 }
 
 static enum sonde_status derive_named(struct cct *cct, const char *name, const char *text,

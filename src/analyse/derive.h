@@ -17,16 +17,9 @@ bool cct_metric_is_by_context(const struct cct_metric *metric);
 
 /*
  * `self` and `total` have a number for each metric of the tree, sums over whatever contexts: fills in those
- * of derived metrics; NAN where is no way to tell (see above).
+ * of derived metrics; NAN of those that are known by context alone.
  */
 void cct_derive_sums(const struct cct *cct, double *self, double *total);
-
-/*
- * The metrics that a derived one is worked out of in the end, the measured ones; free() them. None of one that
- * was measured, or is known by context alone.
- */
-enum sonde_status cct_formula_inputs(const struct cct *cct, uint32_t metric, uint32_t **inputs,
-				     uint32_t *count, struct sonde_error *err);
 
 /*
  * The derived metrics of a part for the whole that it was merged into, where that has none of the name.
@@ -37,11 +30,12 @@ enum sonde_status cct_derive_again(struct cct *whole, const struct cct *part, ui
 
 /*
  * The recording's own formulas ("GHZ", "CPUTIME (sec):Mean") as metrics of its tree: those that are called
- * `name` (as cct_find_metric() compares), NULL for all. Formulas over sums are applied to the tree; those over
- * other statistics are looked up context by context, which takes the tree of everything. Adds none where there
- * is none, or where the tree is of a part of the recording.
+ * `name` (whatever the case, brackets may be left out: "cputime:mean"), NULL for all. Formulas over sums are
+ * applied to the tree; those over other statistics are looked up context by context, and only where the tree
+ * is of the whole recording. Adds none where there is none.
  */
 enum sonde_status cct_add_recording_formulas(struct cct *cct, struct sonde_recording *recording,
-					     const char *name, struct sonde_error *err);
+					     const char *name, bool is_whole,
+					     struct sonde_error *err);
 
 #endif

@@ -45,19 +45,17 @@ struct maker {
 	uint32_t address_count;
 	SONDE_VEC(struct open_context) path;
 	SONDE_VEC(uint32_t) open_counts; /* by row: how many contexts on the path are in it */
-	/* Of a derived metric: what it is worked out of is added up, self and total of each by row. */
-	uint32_t *inputs;
-	uint32_t input_count;
-	SONDE_VEC(double) sums;
 };
 
 static bool has_own_value(const struct maker *maker, uint32_t context)
 {
-	for (uint32_t i = 0; i < maker->input_count; i++) {
-		if (maker->cct->metrics[maker->inputs[i]].self[context] != 0)
+	const struct cct *cct = maker->cct;
+
+	for (uint32_t i = 0; maker->all && i < cct->metric_count; i++) {
+		if (!cct->metrics[i].formula && cct->metrics[i].self[context] != 0)
 			return true;
 	}
-	return maker->metric->self[context] != 0;
+	return cct->metrics[maker->metric].self[context] != 0;
 }
 
 static const struct sonde_function *function_of(const struct maker *maker,
@@ -202,16 +200,19 @@ static uint32_t add_row(struct maker *maker, struct sonde_key_map *map, uint64_t
 			const struct place *place, uint32_t context)
 {
 	uint32_t number = (uint32_t)maker->flat->rows.count;
+	size_t sum_count = maker->all ? (size_t)maker->flat->metric_count * 2 : 0;
 	uint32_t *open_count = sonde_vec_push(&maker->open_counts);
 	struct flat_row *row = sonde_vec_push(&maker->flat->rows);
 
 	if (!open_count || !row || !sonde_key_map_add(map, identity, number) ||
-	    !sonde_vec_reserve(&maker->sums, (size_t)maker->input_count * 2))
+	    !sonde_vec_reserve(&maker->flat->sums, sum_count))
 		return NO_ROW;
 	*open_count = 0;
-	for (uint32_t i = 0; i < maker->input_count * 2; i++)
-		maker->sums.items[maker->sums.count++] = 0;
-	*row = (struct flat_row){ .key = place->key, .line = place->line, .context = context };
+	for (size_t i = 0; i < sum_count; i++)
+		maker->flat->sums.items[maker->flat->sums.count++] = 0;
+	*row = (struct flat_row){
+		.key = place->key, .line = place->line, .context = context, .number = number
+	};
 	return number;
 }
 
@@ -390,34 +391,13 @@ static bool walk(struct maker *maker)
 	for (uint32_t context = 0; context < maker->cct->context_count; context++) {
 		if (!find_row(maker, context, close_ended(maker, context), &row))
 			return false;
+		maker->flat->places[context] = row;
 		if (row != NO_ROW)
 			add_context(maker, context, row);
 		if (!open_context(maker, context, row))
 			return false;
 	}
 	return true;
-}
-
-/* What a derived metric is for each row, out of the sums. False where memory failed. */
-static bool derive_rows(const struct maker *maker, uint32_t metric)
-{
-	const struct cct *cct = maker->cct;
-	double *self = calloc((size_t)cct->metric_count * 2, sizeof(*self));
-	double *total = self + cct->metric_count;
-
-	for (size_t row = 0; self && row < maker->flat->rows.count; row++) {
-		for (uint32_t i = 0; i < maker->input_count; i++) {
-			const double *sums = &maker->sums.items[(row * maker->input_count + i) * 2];
-
-			self[maker->inputs[i]] = sums[0];
-			total[maker->inputs[i]] = sums[1];
-		}
-		cct_derive_sums(cct, self, total);
-		maker->flat->rows.items[row].self = self[metric];
-		maker->flat->rows.items[row].total = total[metric];
-	}
-	free(self);
-	return self;
 }
 
 static int compare_rows(const void *left, const void *right)
@@ -460,7 +440,8 @@ static enum sonde_status make(struct flat *flat, const struct cct *cct, enum fla
 	if (cct->metrics[metric].formula)
 		maker.all = true;
 	maker.has_lines = key == FLAT_LINE && tree_has_lines(cct);
-	made = walk(&maker);
+	flat->places = calloc((size_t)cct->context_count + 1, sizeof(*flat->places));
+	made = flat->places && walk(&maker);
 	sonde_key_map_release(&maker.rows);
 	sonde_key_map_release(&maker.addresses);
 	sonde_key_map_release(&maker.instructions);
@@ -502,6 +483,8 @@ void flat_release(struct flat *flat)
 {
 	sonde_vec_release(&flat->rows);
 	sonde_vec_release(&flat->sums);
+	free(flat->places);
+	flat->places = NULL;
 }
 
 static const char *base_name(const char *path)

@@ -92,6 +92,8 @@ static int analyse_path(struct cli *cli, const char *path,
 	if (code != CLI_OK)
 		return code;
 	cli_warn_of_faults(cli, *recording);
+	if (request->opened)
+		request->opened(request->user, *recording);
 	code = analyse_open(cli, *recording, request, cct);
 	if (code != CLI_OK) {
 		sonde_recording_close(*recording);

@@ -14,7 +14,7 @@ struct cli_analysis {
 	bool no_cache;
 };
 
-/* --metric, --derive, --threads is -j, --no-cache */
+/* --metric, --derive, -j, --no-cache */
 extern const struct cli_option cli_analysis_options[];
 
 #define CLI_ANALYSIS_GROUP(type)                                                                   \
@@ -29,6 +29,9 @@ struct cli_analysis_request {
 	const struct cli_filter *filter; /* or NULL */
 	const struct cli_analysis *analysis;
 	bool spread;
+	/* Called for each recording as soon as it is open; may be NULL. */
+	void (*opened)(void *user, const struct sonde_recording *recording);
+	void *user;
 };
 
 /*

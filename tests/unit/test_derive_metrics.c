@@ -15,6 +15,7 @@
 #include "analyse/derive.h"
 #include "analyse/flat.h"
 #include "memory_recording.h"
+#include "model/recording.h"
 #include "scratch.h"
 
 /* A profile of two tracks: main calls work, and other, which calls work. */
@@ -63,6 +64,7 @@ static void make(struct world *world)
 	add_values(world, 0, world->work, 2, 200, 400);
 	add_values(world, 1, world->other, 0, 0, 7);
 	add_values(world, 1, world->other_work, 1, 800, 800);
+	recording->lanes = SONDE_LANE_CONTEXTS | SONDE_LANE_VALUES;
 	if (cct_build(recording, NULL, &world->cct, &err))
 		fail_msg("%s", err.message);
 }
@@ -346,25 +348,33 @@ static void test_recording(void **state)
 	struct sonde_error err;
 	struct cct *cct;
 	char path[1000];
-	uint32_t before;
+	struct flat flat = { 0 };
+	uint32_t before, metric, compared = 0;
 
 	(void)state;
 	if (!corpus)
 		return;
-	snprintf(path, sizeof(path), "%s/hpcdb/small.d", corpus);
+	snprintf(path, sizeof(path), "%s/hpcdb/loops-cuda-nvidia-t.d", corpus);
 	assert_int_equal(sonde_recording_open(path, NULL, &recording, &err), SONDE_OK);
 	assert_int_equal(
 		cct_build(recording, &(struct cct_options){ .no_cache = true }, &cct, &err),
 		SONDE_OK);
 	before = cct->metric_count;
-	assert_int_equal(cct_add_recording_formulas(cct, recording, "no such thing", &err),
+	assert_int_equal(cct_add_recording_formulas(cct, recording, "no such thing", true, &err),
 			 SONDE_OK);
 	assert_int_equal(cct->metric_count, before);
-	assert_int_equal(cct_add_recording_formulas(cct, recording, NULL, &err), SONDE_OK);
-	assert_true(cct->metric_count > before);
-	for (uint32_t i = 0; i < cct->metric_count; i++)
-		print_message("%s: %g %g\n", cct->metrics[i].name, cct->metrics[i].self[0],
-			      cct->metrics[i].total[0]);
+	assert_int_equal(cct_add_recording_formulas(cct, recording, "gker:lmem", false, &err),
+			 SONDE_OK);
+	assert_int_equal(cct->metric_count, before + 1);
+	assert_int_equal(cct_add_recording_formulas(cct, recording, NULL, true, &err), SONDE_OK);
+	assert_true(cct->metric_count > before + 1);
+	/* the mean over all kernels, wherever they were started */
+	metric = cct_find_metric(cct, "gker:lmem");
+	assert_int_equal(flat_make(&flat, cct, FLAT_MODULE, metric, &err), SONDE_OK);
+	for (size_t i = 0; i < flat.rows.count; i++)
+		compared += fabs(flat.rows.items[i].self - 130941000) < 1000;
+	assert_true(compared >= 1);
+	flat_release(&flat);
 	cct_free(cct);
 	sonde_recording_close(recording);
 }

@@ -8,7 +8,7 @@
 
 #include "analyse/cct.h"
 #include "model/context_union.h"
-#include "store/sketch.h"
+#include "base/sketch.h"
 
 /* All arrays are malloc'd; the members of `cct` are set from them by cct_body_finish(). */
 struct cct_body {

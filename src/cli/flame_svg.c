@@ -365,6 +365,10 @@ static void put_head(struct svg *svg)
 {
 	struct sonde_buffer *about = &svg->scratch;
 
+	sonde_buffer_put_format(svg->out,
+				"<g class=\"head\"><rect class=\"background\" width=\"%u\" "
+				"height=\"%d\"/>\n",
+				svg->width, STATIC_TOP - 4);
 	put_line(svg, "title", 24, svg->picture->title);
 	sonde_buffer_clear(about);
 	flame_put_about(about, svg->flame);
@@ -375,6 +379,7 @@ static void put_head(struct svg *svg)
 		svg->out->failed = true;
 	else
 		put_line(svg, "about", 45, about->data);
+	sonde_buffer_put_text(svg->out, "</g>\n");
 }
 
 /* Of a difference: what the colours are, and what is gone. */

@@ -38,7 +38,8 @@ unpack();
 const levels = depth.reduce((most, level) => Math.max(most, level), 0) + 1;
 const names = data.labels.map(parts => parts[0]);
 const container = svg.querySelector('.frames'), foot = svg.querySelector('.foot');
-const background = svg.querySelector('.background');
+const background = svg.querySelector('.background'), head = svg.querySelector('.head');
+const shade = head.querySelector('.background'), alone = svg === document.documentElement;
 let icicle = data.icicle, width = 0;
 let zoomed = 0, focused = 0, from = 0, to = total[0], moving = 0;
 let matches = null; // by label, while something is searched
@@ -59,7 +60,8 @@ const pool = [], drawn = new Map();
 container.textContent = '';
 container.setAttribute('role', 'tree');
 container.setAttribute('aria-label', 'Frames');
-const controlsBox = element(svg, SVG, 'foreignObject');
+const controlsBox = element(head, SVG, 'foreignObject');
+svg.appendChild(head); // over the frames: it stays where a tall graph is scrolled
 const tipBox = element(svg, SVG, 'foreignObject', 'unseen');
 const helpBox = element(svg, SVG, 'foreignObject', 'unseen');
 tipBox.setAttribute('pointer-events', 'none');
@@ -163,12 +165,15 @@ function resize() {
 	const outer = svg.parentNode instanceof Element ? svg.parentNode.clientWidth : window.innerWidth;
 	width = data.width || Math.max(outer, 320);
 	const below = TOP + levels * ROW;
-	const height = below + 14 + Number(foot.getAttribute('data-height'));
+	const needed = below + 14 + Number(foot.getAttribute('data-height'));
+	const height = alone ? Math.max(needed, window.innerHeight) : needed;
 	svg.removeAttribute('viewBox');
 	svg.setAttribute('width', width);
 	svg.setAttribute('height', height);
 	background.setAttribute('width', width);
 	background.setAttribute('height', height);
+	shade.setAttribute('width', width);
+	shade.setAttribute('height', TOP - 4);
 	foot.setAttribute('transform', 'translate(0,' + (below + 14) + ')');
 	controlsBox.setAttribute('x', MARGIN);
 	controlsBox.setAttribute('y', 56);
@@ -253,7 +258,7 @@ function showTip(i, x, y) {
 	if (left + size.width > Math.min(window.innerWidth, box.right) - 4)
 		left = Math.max(x - size.width - 14, 4);
 	if (top + size.height > window.innerHeight - 4)
-		top = Math.max(y - size.height - 14, 4);
+		top = Math.max(Math.min(y, window.innerHeight - 4) - size.height - 14, 4);
 	tipBox.setAttribute('x', left - box.left);
 	tipBox.setAttribute('y', top - box.top);
 }
@@ -380,7 +385,7 @@ function flip() {
 
 // A tall graph is looked at from its root.
 function scrollToRoot() {
-	if (svg === document.documentElement)
+	if (alone)
 		window.scrollTo(0, icicle ? 0 : document.documentElement.scrollHeight);
 }
 
@@ -509,7 +514,7 @@ function onSearch(event) {
 
 // In a page with other things only keys that are meant for the graph are taken.
 function meantForUs(event) {
-	return svg === document.documentElement || svg.contains(event.target);
+	return alone || svg.contains(event.target);
 }
 
 document.addEventListener('keydown', event => {
@@ -548,5 +553,8 @@ container.addEventListener('focusout', () => {
 });
 
 window.addEventListener('resize', resize);
+if (alone)
+	window.addEventListener('scroll', () =>
+		head.setAttribute('transform', 'translate(0,' + Math.max(window.scrollY, 0) + ')'));
 resize();
 scrollToRoot();

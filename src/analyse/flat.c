@@ -516,7 +516,10 @@ static const char *file_label(const struct cct *cct, enum flat_key key, const st
 	const char *file = sonde_definitions_string(cct->definitions, row->key);
 
 	if (!*file)
-		snprintf(space, size, key == FLAT_LOOP ? "<unknown loop>" : "<unknown file>");
+		snprintf(space, size, "<unknown %s>",
+			 key == FLAT_LOOP ? "loop" :
+			 key == FLAT_LINE ? "line" :
+					    "file");
 	else if (key == FLAT_FILE)
 		snprintf(space, size, "%s", file);
 	else

@@ -45,7 +45,7 @@ int cli_analyse(struct cli *cli, const char *path, const struct cli_analysis_req
 int cli_analyse_all(struct cli *cli, char *const *paths, size_t count,
 		    const struct cli_analysis_request *request, struct cct **cct);
 
-/* The metric that --metric says, or the first; where there is none of that name it is told. */
+/* The metric that --metric says, or the first with any value; where there is none of that name it is told. */
 int cli_find_metric(struct cli *cli, const struct cct *cct, const char *name, uint32_t *metric);
 
 /* A value of a metric as people read it: "1.234 ms" of a time, "12,345", "1.5e+12". */

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `sonde report`: where the time went. Options, what was read, and which view of it is made and printed. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <sonde/format.h>
-
 #include "cli/commands.h"
+#include "cli/progress.h"
 #include "cli/quantity.h"
 #include "cli/report.h"
 #include "cli/suggest.h"
@@ -46,6 +44,10 @@ static const struct cli_option view_options[] = {
 	  .kind = CLI_FLAG,
 	  .help = "how unevenly threads and processes share the work, and in which contexts",
 	  .offset = offsetof(struct report_options, imbalance) },
+	{ .name = "errors",
+	  .kind = CLI_FLAG,
+	  .help = "exceptions by function, type and message",
+	  .offset = offsetof(struct report_options, errors) },
 	{ .name = "lines",
 	  .kind = CLI_FLAG,
 	  .help = "source lines: the same as --group-by line",
@@ -116,6 +118,7 @@ static const struct cli_option output_options[] = {
 /* A view, whether the options ask for it, and what a screen shows of it where nothing else is said. */
 struct view_kind {
 	report_maker *make;
+	report_searcher *find; /* instead of make */
 	size_t flag; /* offset of its option; SIZE_MAX: chosen by --group-by, or by nothing */
 	const char *option;
 	double least;	/* share of the whole */
@@ -149,6 +152,11 @@ static const struct view_kind kinds[] = {
 	  .option = "--imbalance",
 	  .limit = 60,
 	  .spread = true },
+	{ .find = report_find_errors,
+	  FLAG(errors),
+	  .option = "--errors",
+	  .limit = 40,
+	  .takes_functions = true },
 	{ .make = report_make_list,
 	  FLAG(lines),
 	  .option = "--lines",
@@ -206,107 +214,6 @@ static int check_options(struct cli *cli, const struct report_options *options,
 				 "--function is for functions, lines, loops and trees: it does "
 				 "not say what threads, modules or files are meant");
 	return CLI_OK;
-}
-
-/* What was opened, for the lines above the table. */
-struct sources {
-	SONDE_VEC(struct report_source) list;
-	bool failed;
-};
-
-static bool is_unfinished(const struct sonde_recording *recording)
-{
-	const struct sonde_definitions *definitions = sonde_recording_definitions(recording);
-	const struct sonde_track *track;
-
-	for (uint32_t i = 0; (track = sonde_definitions_track(definitions, i)); i++)
-		if (track->unfinished)
-			return true;
-	return false;
-}
-
-/* Paths are not kept: they are those of the operands, in the same order. */
-static void add_source(void *user, const struct sonde_recording *recording)
-{
-	struct sources *sources = user;
-	struct report_source *source = sonde_vec_push(&sources->list);
-
-	if (!source) {
-		sources->failed = true;
-		return;
-	}
-	*source = (struct report_source){
-		.format = sonde_format_info(sonde_recording_format(recording))->name,
-		.faults = sonde_diagnostics_count(sonde_recording_diagnostics(recording),
-						  SONDE_WARNING),
-		.unfinished = is_unfinished(recording),
-	};
-}
-
-static bool is_active(const struct cct *cct, uint32_t number)
-{
-	const struct cct_track *track = &cct->tracks[number];
-
-	for (uint32_t i = 0; i < cct->metric_count; i++)
-		if (track->totals[i] != 0)
-			return true;
-	return track->event_count || track->sample_count;
-}
-
-static bool *seen_processes(const struct cct *cct)
-{
-	return calloc((size_t)sonde_definitions_process_count(cct->definitions) + 1, sizeof(bool));
-}
-
-/* Tracks and processes that have anything in this report. */
-static bool count_places(struct report_summary *summary, const struct cct *cct)
-{
-	bool *seen = seen_processes(cct);
-	const struct sonde_track *track;
-
-	if (!seen)
-		return false;
-	summary->only_threads = true;
-	for (uint32_t i = 0; (track = sonde_definitions_track(cct->definitions, i)); i++) {
-		summary->dropped += cct->tracks[i].dropped_events;
-		if (!is_active(cct, i))
-			continue;
-		summary->tracks++;
-		summary->events += cct->tracks[i].event_count;
-		summary->samples += cct->tracks[i].sample_count;
-		summary->busy_ns += cct->tracks[i].busy_ns;
-		summary->only_threads &= track->kind == SONDE_TRACK_THREAD;
-		if (track->process < sonde_definitions_process_count(cct->definitions))
-			seen[track->process] = true;
-	}
-	for (uint32_t i = 0; i < sonde_definitions_process_count(cct->definitions); i++)
-		summary->processes += seen[i];
-	free(seen);
-	return true;
-}
-
-static bool summarise(struct report_build *build, const struct sources *sources,
-		      struct report_summary *summary)
-{
-	const struct cct *cct = build->cct;
-
-	*summary = (struct report_summary){
-		.sources = sources->list.items,
-		.source_count = sources->list.count,
-		.metric = cct->metric_count ? report_metric(build)->name : "",
-		.functions = sonde_definitions_function_count(cct->definitions),
-		.contexts = cct->context_count,
-		.first_ns = cct->first_ns,
-		.last_ns = cct->last_ns,
-	};
-	if (cct->metric_count && cct->context_count)
-		summary->whole =
-			report_value_cell(report_metric(build), report_metric(build)->total[0]);
-	for (uint32_t i = 0; cct->calls && i < cct->context_count; i++) {
-		summary->calls += cct->calls[i].count;
-		summary->exceptions += cct->calls[i].exceptions;
-	}
-	return count_places(summary, cct);
 }
 
 /* "2%" or "2.5 %" as a share; a time or a number as a share of the whole. */
@@ -376,19 +283,22 @@ static void print(struct report_build *build, const struct report *report)
 }
 
 /* What to look at next, or why there is nothing to see. */
-static void advise(struct report_build *build, const struct report_summary *summary)
+static void advise(const struct report_build *build)
 {
+	const struct report_summary *summary = build->summary;
 	struct cli *cli = build->cli;
 	const char *path = cli->operands[0], *more = cli->operand_count > 1 ? " ..." : "";
 
 	if (!build->view->rows.count && !build->view->left_out) {
-		if (!summary->calls && summary->contexts < 2)
+		if (!build->cct)
+			cli_note(cli, "no call was left by an exception");
+		else if (!summary->calls && summary->contexts < 2)
 			cli_note(cli, "nothing was recorded that takes time");
 		else
 			cli_note(cli, "nothing fits what was asked for");
 		return;
 	}
-	if (!summary->functions && !build->cct->calls)
+	if (build->cct && !summary->functions && !build->cct->calls)
 		cli_next(cli, "sonde prof %s%s -o database   finds out functions, loops and lines",
 			 path, more);
 	else if (build->options->tree)
@@ -399,37 +309,48 @@ static void advise(struct report_build *build, const struct report_summary *summ
 			 more, path, more);
 }
 
-static int make_and_print(struct report_build *build, const struct view_kind *kind,
-			  const struct sources *sources)
+/* The rows are there: sorts, cuts and prints them. */
+static int finish(struct report_build *build, const struct view_kind *kind,
+		  const struct report *report)
 {
-	struct report report = { 0 };
 	uint64_t limit = build->options->limit;
 	int code = CLI_OK;
 
+	if (build->options->sort && build->view->columns.count)
+		code = sort_rows(build);
+	if (code != CLI_OK)
+		return code;
+	if (limit == UINT64_MAX)
+		limit = build->for_programs ? 0 : kind->limit;
+	report_limit(build->view, limit);
+	if (build->view->failed)
+		return cli_fail_nomem(build->cli);
+	print(build, report);
+	if (!build->for_programs)
+		advise(build);
+	return CLI_OK;
+}
+
+static int make_and_print(struct report_build *build, const struct view_kind *kind,
+			  const struct report_sources *sources)
+{
+	struct report report = { 0 };
+	int code;
+
 	build->view = &report.view;
-	if (!summarise(build, sources, &report.summary))
+	build->summary = &report.summary;
+	if (!report_summarise(build, sources))
 		return cli_fail_nomem(build->cli);
 	if (build->cct->metric_count && !kind->make(build))
 		code = cli_fail(build->cli, &build->err);
-	if (code == CLI_OK && build->options->sort && report.view.columns.count)
-		code = sort_rows(build);
-	if (limit == UINT64_MAX)
-		limit = build->for_programs ? 0 : kind->limit;
-	if (code == CLI_OK)
-		report_limit(&report.view, limit);
-	if (code == CLI_OK && report.view.failed)
-		code = cli_fail_nomem(build->cli);
-	if (code == CLI_OK) {
-		print(build, &report);
-		if (!build->for_programs)
-			advise(build, &report.summary);
-	}
+	else
+		code = finish(build, kind, &report);
 	report_view_release(&report.view);
 	return code;
 }
 
 static int report_tree(struct report_build *build, const struct view_kind *kind,
-		       const struct sources *sources)
+		       const struct report_sources *sources)
 {
 	const struct report_options *options = build->options;
 	int code =
@@ -448,39 +369,99 @@ static int report_tree(struct report_build *build, const struct view_kind *kind,
 	return code == CLI_OK ? make_and_print(build, kind, sources) : code;
 }
 
+/* Adds what one recording has to a report about recordings themselves. */
+static int search_one(struct report_build *build, const struct view_kind *kind, const char *path,
+		      struct report_sources *sources)
+{
+	const struct report_options *options = build->options;
+	const struct cli_filter filter = { .tracks = options->filter.tracks };
+	struct sonde_run_options run_options = { .threads =
+							 (unsigned int)options->analysis.threads };
+	struct cli_selection selection = { 0 };
+	struct sonde_recording *recording;
+	struct cli_progress progress;
+	int code = cli_open(build->cli, path, &options->input, &recording);
+
+	if (code != CLI_OK)
+		return code;
+	cli_warn_of_faults(build->cli, recording);
+	report_add_source(sources, recording);
+	report_add_recording(build->summary, recording);
+	code = cli_selection_resolve(build->cli, recording, &options->range, &filter, &selection);
+	if (code == CLI_OK) {
+		bool found;
+
+		cli_progress_begin(build->cli, &progress, "reading", "event");
+		run_options.selection = selection.spec;
+		run_options.progress = &progress.progress;
+		found = kind->find(build, recording, &run_options);
+		cli_progress_end(&progress);
+		code = found ? CLI_OK : cli_fail(build->cli, &build->err);
+	}
+	cli_selection_release(&selection);
+	sonde_recording_close(recording);
+	return code;
+}
+
+static int search(struct report_build *build, const struct view_kind *kind,
+		  struct report_sources *sources)
+{
+	struct cli *cli = build->cli;
+	struct report report = { .summary = { .metric = "", .only_threads = true } };
+	int code = CLI_OK;
+
+	build->view = &report.view;
+	build->summary = &report.summary;
+	for (size_t i = 0; i < cli->operand_count && code == CLI_OK; i++)
+		code = search_one(build, kind, cli->operands[i], sources);
+	if (code == CLI_OK && report_name_sources(cli, sources)) {
+		report.summary.sources = sources->list.items;
+		report.summary.source_count = sources->list.count;
+		code = finish(build, kind, &report);
+	}
+	report_view_release(&report.view);
+	return code;
+}
+
+static int analyse(struct report_build *build, const struct view_kind *kind,
+		   struct report_sources *sources)
+{
+	const struct report_options *options = build->options;
+	/* functions choose rows, not what is read: times stay true */
+	const struct cli_filter filter = { .tracks = options->filter.tracks };
+	const struct cli_analysis_request request = { .input = &options->input,
+						      .range = &options->range,
+						      .filter = &filter,
+						      .analysis = &options->analysis,
+						      .spread = kind->spread,
+						      .opened = report_add_source,
+						      .user = sources };
+	struct cli *cli = build->cli;
+	struct cct *cct = NULL;
+	int code = cli_analyse_all(cli, cli->operands, cli->operand_count, &request, &cct);
+
+	if (code == CLI_OK && !report_name_sources(cli, sources))
+		code = CLI_FAILED;
+	build->cct = cct;
+	if (code == CLI_OK)
+		code = report_tree(build, kind, sources);
+	cct_free(cct);
+	return code;
+}
+
 static int run(struct cli *cli, const void *parsed)
 {
 	const struct report_options *options = parsed;
 	const struct view_kind *kind = choose_view(cli, options);
-	/* functions choose rows, not what is read: times stay true */
-	const struct cli_filter filter = { .tracks = options->filter.tracks };
-	struct sources sources = { 0 };
+	struct report_sources sources = { 0 };
 	struct report_build build = { .cli = cli,
 				      .options = options,
 				      .for_programs = options->json || options->csv };
-	struct cct *cct = NULL;
 	int code = kind ? check_options(cli, options, kind) : CLI_USAGE;
 
-	if (code == CLI_OK) {
-		const struct cli_analysis_request request = { .input = &options->input,
-							      .range = &options->range,
-							      .filter = &filter,
-							      .analysis = &options->analysis,
-							      .spread = kind->spread,
-							      .opened = add_source,
-							      .user = &sources };
-
-		code = cli_analyse_all(cli, cli->operands, cli->operand_count, &request, &cct);
-	}
-	if (code == CLI_OK && sources.failed)
-		code = cli_fail_nomem(cli);
-	if (code == CLI_OK) {
-		for (size_t i = 0; i < sources.list.count; i++)
-			sources.list.items[i].path = cli->operands[i];
-		build.cct = cct;
-		code = report_tree(&build, kind, &sources);
-	}
-	cct_free(cct);
+	if (code != CLI_OK)
+		return code;
+	code = kind->find ? search(&build, kind, &sources) : analyse(&build, kind, &sources);
 	sonde_vec_release(&sources.list);
 	return code;
 }
@@ -544,7 +525,11 @@ const struct cli_command cmd_report = {
 				  "--imbalance: depth, lost_share (most minus mean, of what the busiest "
 				  "thread has in all), thread_imbalance, thread_max_ns, thread_mean_ns, "
 				  "threads, thread_most; the same of processes as process_...; context, "
-				  "name. The mean is over those that have some of it." },
+				  "name. The mean is over those that have some of it.\n"
+				  "\n"
+				  "--errors: count, failed_share, calls, failed_calls, passed_on (it came "
+				  "from a call within), first_ns, last_ns, track, function, type, message, "
+				  "path (calls that led to the first one), stack, name." },
 			CLI_TIME_TOPIC,
 			{ 0 } },
 	.examples =
@@ -556,6 +541,7 @@ const struct cli_command cmd_report = {
 			{ "sonde report --hot-path trace",
 			  "the one way down that most was spent on" },
 			{ "sonde report --imbalance trace", "which threads the others wait for" },
+			{ "sonde report --errors trace", "what was thrown, how often, and where" },
 			{ "sonde report --lines --min 1% database",
 			  "hot source lines of a profile" },
 			{ "sonde report --sort p99_ns --limit 10 trace", "the slowest slow calls" },

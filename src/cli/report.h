@@ -39,15 +39,30 @@ struct report_options {
 struct report_build {
 	struct cli *cli;
 	const struct report_options *options;
-	const struct cct *cct;
-	struct sonde_recording *recording; /* NULL where several are one */
+	const struct cct *cct; /* NULL where recordings themselves are looked at */
 	uint32_t metric;
 	double whole; /* of the metric; 0: shares mean nothing */
 	double least; /* share of the whole that a row must have */
 	bool for_programs;
 	struct report_view *view;
+	struct report_summary *summary;
 	struct sonde_error err;
 };
+
+/* What was opened. */
+struct report_sources {
+	SONDE_VEC(struct report_source) list;
+	bool failed; /* memory */
+};
+
+/* For cli_analysis_request.opened: the user is a struct report_sources. */
+void report_add_source(void *user, const struct sonde_recording *recording);
+/* Their paths are the operands; false where memory failed, which is told. */
+bool report_name_sources(struct cli *cli, struct report_sources *sources);
+/* What is known of a recording without reading events. */
+void report_add_recording(struct report_summary *summary, const struct sonde_recording *recording);
+/* All that the tree knows; false where memory failed. */
+bool report_summarise(struct report_build *build, const struct report_sources *sources);
 
 /* Each fills the view; false where it failed: `err` says why. */
 typedef bool report_maker(struct report_build *build);
@@ -58,6 +73,11 @@ report_maker report_make_callers;
 report_maker report_make_tracks;
 report_maker report_make_processes;
 report_maker report_make_imbalance;
+
+/* One that looks at a recording itself instead of its tree, and may put rows for several in turn. */
+typedef bool report_searcher(struct report_build *build, struct sonde_recording *recording,
+			     const struct sonde_run_options *options);
+report_searcher report_find_errors;
 
 /* The list that options ask for, --lines and --modules too. */
 enum report_group report_group_of(const struct report_options *options);

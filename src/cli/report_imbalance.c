@@ -169,9 +169,11 @@ bool report_make_imbalance(struct report_build *build)
 	add_columns(build);
 	if (!cct->context_count)
 		return true;
-	if (!cct->context_spread) {
+	if (!cct->context_spread || cct->spread_metric != build->metric) {
 		sonde_fail(&build->err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
-			   "the recording does not say what single threads did");
+			   "what single threads have of %s is not known; name another with "
+			   "--metric",
+			   report_metric(build)->name);
 		return false;
 	}
 	worst = find_worst(cct);

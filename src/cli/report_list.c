@@ -29,14 +29,14 @@ static const struct report_column call_columns[] = {
 	{ "exceptions", "ERRORS", REPORT_COUNT, REPORT_USUAL, false, false },
 	{ "unfinished", "OPEN", REPORT_COUNT, REPORT_WIDE, false, false },
 	{ "mean_ns", "MEAN", REPORT_TIME, REPORT_USUAL, false, false },
-	{ "min_ns", "MIN", REPORT_TIME, REPORT_WIDE, false, false },
+	{ "min_ns", "MIN", REPORT_TIME, REPORT_WIDER, false, false },
 	{ "max_ns", "MAX", REPORT_TIME, REPORT_WIDE, false, false },
 	{ "deviation_ns", "DEVIATION", REPORT_TIME, REPORT_WIDER, false, false },
 	{ 0 },
 };
 
 static const struct report_column quantile_columns[] = {
-	{ "p50_ns", "P50", REPORT_TIME, REPORT_WIDER, false, false },
+	{ "p50_ns", "P50", REPORT_TIME, REPORT_WIDE, false, false },
 	{ "p90_ns", "P90", REPORT_TIME, REPORT_WIDER, false, false },
 	{ "p99_ns", "P99", REPORT_TIME, REPORT_WIDE, false, false },
 	{ 0 },
@@ -54,9 +54,10 @@ static void add_spread_columns(struct report_build *build)
 	bool time = report_metric(build)->ns > 0;
 	enum report_kind kind = time ? REPORT_TIME : REPORT_NUMBER;
 	enum report_rank rank = REPORT_FOR_PROGRAMS;
+	enum report_rank shown = build->summary->tracks > 1 ? REPORT_WIDER : rank;
 	const struct report_column columns[] = {
-		{ "threads", "THREADS", REPORT_COUNT, REPORT_WIDER, false, false },
-		{ "thread_imbalance", "MAX/MEAN", REPORT_NUMBER, REPORT_WIDER, false, false },
+		{ "threads", "THREADS", REPORT_COUNT, shown, false, false },
+		{ "thread_imbalance", "MAX/MEAN", REPORT_NUMBER, shown, false, false },
 		{ time ? "thread_min_ns" : "thread_min", "LEAST", kind, rank, false, false },
 		{ time ? "thread_max_ns" : "thread_max", "MOST", kind, rank, false, false },
 		{ time ? "thread_mean_ns" : "thread_mean", "AVERAGE", kind, rank, false, false },

@@ -45,12 +45,14 @@ static void add_track(struct place_sums *sums, const struct cct_track *track, ui
 static void add_columns(struct report_build *build, const char *id, bool processes)
 {
 	enum report_rank programs = REPORT_FOR_PROGRAMS;
+	/* the time of calls is how long a track was busy: once on a screen is enough */
+	bool is_busy = build->cct->calls && !build->metric;
 	const struct report_column columns[] = {
 		{ id, "ID", REPORT_COUNT, REPORT_ALWAYS, false, true },
 		{ "threads", "THREADS", REPORT_COUNT, processes ? REPORT_USUAL : programs, false,
 		  false },
 		{ "total_share", "SHARE", REPORT_SHARE, REPORT_ALWAYS, true, false },
-		report_total_column(build, REPORT_ALWAYS),
+		report_total_column(build, is_busy ? programs : REPORT_ALWAYS),
 		{ "busy_ns", "BUSY", REPORT_TIME, REPORT_USUAL, false, false },
 		{ "idle_ns", "IDLE", REPORT_TIME, REPORT_USUAL, false, false },
 		{ "events", "EVENTS", REPORT_COUNT, REPORT_USUAL, false, false },

@@ -16,7 +16,8 @@
 #define STATIC_WIDTH 1200 /* pixels, where the width is that of the window */
 #define STATIC_FRAMES 3000
 #define STATIC_NARROWEST .5 /* pixels */
-#define STATIC_TOP 60 /* pixels above the first level; the script has its controls there too */
+#define STATIC_TOP 60	/* pixels above the first level; the script has its controls there too */
+#define TITLE_HEIGHT 30 /* of these for the title, which a page does without */
 #define MARGIN 10
 #define ROW 18
 #define LETTER 7.25 /* pixels, of the font in assets/flame.css */
@@ -32,7 +33,7 @@ struct svg {
 	const struct cct_metric *metric;
 	struct flame_colours colours;
 	struct sonde_buffer scratch;
-	unsigned int width, height, foot_rows;
+	unsigned int width, height, top, foot_rows;
 };
 
 /* Tones of one hue differ in lightness; letters on each have a contrast of 4.5 at least. */
@@ -180,7 +181,7 @@ static void put_frame(struct svg *svg, const struct flame_frame *frame)
 	double width = whole > 0 ? frame->total / whole * room : room;
 	uint32_t level = svg->picture->icicle ? frame->depth :
 						svg->flame->most_depth - frame->depth;
-	unsigned int y = STATIC_TOP + level * ROW;
+	unsigned int y = svg->top + level * ROW;
 	char space[FLAME_NAME_SPACE];
 	const char *name = flame_label_name(svg->flame, frame->label, space);
 	size_t letters = letters_that_fit(name, width - 7);
@@ -333,12 +334,13 @@ static void put_script(struct svg *svg)
 	uint32_t i;
 
 	sonde_buffer_put_text(out, "<script><![CDATA[\n(function () {\n'use strict';\n");
-	sonde_buffer_put_format(out,
-				"const data = { icicle: %s, width: %u, time: %s, difference: %s, "
-				"calls: %s, most: ",
-				boolean(svg->picture->icicle), svg->picture->width,
-				boolean(svg->metric->ns > 0), boolean(flame->is_difference),
-				boolean(flame->cct->calls && !flame->is_difference));
+	sonde_buffer_put_format(
+		out,
+		"const data = { icicle: %s, page: %s, width: %u, time: %s, difference: %s, "
+		"calls: %s, most: ",
+		boolean(svg->picture->icicle), boolean(svg->picture->within_page),
+		svg->picture->width, boolean(svg->metric->ns > 0), boolean(flame->is_difference),
+		boolean(flame->cct->calls && !flame->is_difference));
 	put_number(svg, fmax(flame_total(flame), flame->frames[0].before_total));
 	sonde_buffer_put_text(out, ",\nlabels: [");
 	put_labels(svg);
@@ -366,10 +368,12 @@ static void put_head(struct svg *svg)
 	struct sonde_buffer *about = &svg->scratch;
 
 	sonde_buffer_put_format(svg->out,
-				"<g class=\"head\"><rect class=\"background\" width=\"%u\" "
-				"height=\"%d\"/>\n",
-				svg->width, STATIC_TOP - 4);
-	put_line(svg, "title", 24, svg->picture->title);
+				"<g class=\"head\" transform=\"translate(0,%d)\"><rect "
+				"class=\"background\" width=\"%u\" height=\"%d\"/>\n",
+				svg->picture->within_page ? -TITLE_HEIGHT : 0, svg->width,
+				STATIC_TOP - 4);
+	if (!svg->picture->within_page)
+		put_line(svg, "title", 24, svg->picture->title);
 	sonde_buffer_clear(about);
 	flame_put_about(about, svg->flame);
 	if (svg->flame->narrow_count || svg->flame->deep_count)
@@ -388,7 +392,7 @@ static void put_foot(struct svg *svg)
 	static const char *const classes[] = { "faster4", "faster3", "faster2", "faster1", "plain",
 					       "slower1", "slower2", "slower3", "slower4" };
 	const struct flame *flame = svg->flame;
-	unsigned int y = STATIC_TOP + (flame->most_depth + 1) * ROW + 14;
+	unsigned int y = svg->top + (flame->most_depth + 1) * ROW + 14;
 	char space[FLAME_NAME_SPACE];
 	size_t i;
 
@@ -447,18 +451,22 @@ void flame_put_svg(struct sonde_buffer *out, const struct flame_picture *picture
 		.metric = &flame->cct->metrics[flame->metric],
 		.colours = flame_choose_colours(flame),
 		.width = picture->width ? picture->width : STATIC_WIDTH,
+		.top = picture->within_page ? STATIC_TOP - TITLE_HEIGHT : STATIC_TOP,
 		.foot_rows = count_foot_rows(flame),
 	};
 
-	svg.height = STATIC_TOP + (flame->most_depth + 1) * ROW + 14 + svg.foot_rows * FOOT_ROW;
+	svg.height = svg.top + (flame->most_depth + 1) * ROW + 14 + svg.foot_rows * FOOT_ROW;
 	if (!picture->within_page)
 		sonde_buffer_put_text(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
 	sonde_buffer_put_format(out,
 				"<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"sonde-flame\" "
-				"width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\">\n<title>",
+				"width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\">\n",
 				svg.width, svg.height, svg.width, svg.height);
-	cli_put_markup(out, picture->title, MOST_TOOLTIP);
-	sonde_buffer_put_text(out, "</title>\n");
+	if (!picture->within_page) {
+		sonde_buffer_put_text(out, "<title>");
+		cli_put_markup(out, picture->title, MOST_TOOLTIP);
+		sonde_buffer_put_text(out, "</title>\n");
+	}
 	put_style(&svg);
 	sonde_buffer_put_format(out, "<rect class=\"background\" width=\"%u\" height=\"%u\"/>\n",
 				svg.width, svg.height);

@@ -3,7 +3,7 @@
 // and draws only frames that are wide enough to be seen; what was drawn without a script is replaced.
 const svg = document.currentScript ? document.currentScript.closest('svg') : document.documentElement;
 const SVG = 'http://www.w3.org/2000/svg', HTML = 'http://www.w3.org/1999/xhtml';
-const ROW = 18, MARGIN = 10, TOP = 96, LETTER = 7.25, NARROW = 0.4, MOST_DRAWN = 6000;
+const ROW = 18, MARGIN = 10, TOP = data.page ? 66 : 96, LETTER = 7.25, NARROW = 0.4, MOST_DRAWN = 6000;
 const stride = data.difference ? 5 : 4 + (data.calls ? 1 : 0);
 const count = data.frames.length / stride;
 const depth = new Uint32Array(count), label = new Uint32Array(count), inlined = new Uint8Array(count);
@@ -173,7 +173,7 @@ function resize() {
 	background.setAttribute('width', width);
 	background.setAttribute('height', height);
 	shade.setAttribute('width', width);
-	shade.setAttribute('height', TOP - 4);
+	shade.setAttribute('height', 92);
 	foot.setAttribute('transform', 'translate(0,' + (below + 14) + ')');
 	controlsBox.setAttribute('x', MARGIN);
 	controlsBox.setAttribute('y', 56);

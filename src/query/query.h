@@ -35,6 +35,9 @@ void query_close(struct query *query);
 /* The connection, read-only and limited: prepare and step on it as usual. Owned by the query. */
 sqlite3 *query_connection(struct query *query);
 
+/* Another time limit than that of the options; 0: none. */
+void query_set_timeout(struct query *query, uint64_t timeout_ns);
+
 /* Starts the clock of the time limit; before each statement. */
 void query_begin(struct query *query);
 

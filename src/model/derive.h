@@ -31,6 +31,13 @@ enum sonde_status sonde_derived_profile_init(struct sonde_derived_profile *profi
 					     struct sonde_error *err);
 void sonde_derived_profile_release(struct sonde_derived_profile *profile);
 
+/* What a track's outermost calls are below: the entry of a main thread, or of another. */
+struct sonde_context sonde_derived_entry(const struct sonde_derived_profile *profile,
+					 uint32_t track);
+
+/* The context of a node of calls, below that of its parent. */
+struct sonde_context sonde_derived_context(uint32_t function);
+
 /* The first run: takes the events of one track and its end, and adds its paths to the tree. */
 enum sonde_status sonde_gather_paths_new(struct sonde_derived_profile *profile,
 					 struct sonde_sink **sink, struct sonde_error *err);

@@ -240,9 +240,10 @@ static enum sonde_status add_source(struct query *query, const struct query_sour
 		.recording = source->recording,
 		.definitions = definitions,
 		.derives_events = !(lanes & SONDE_LANE_EVENTS) && lanes & SONDE_LANE_SAMPLES,
+		.derives_profile = lanes & SONDE_LANE_EVENTS && !(lanes & SONDE_LANE_CONTEXTS),
 	};
 	query->count++;
-	return recording->schema ? SONDE_OK : sonde_fail_nomem(err);
+	return recording->schema ? query_metrics_define(recording, err) : sonde_fail_nomem(err);
 }
 
 static enum sonde_status check_sources(const struct query_source *sources, size_t count,
@@ -313,6 +314,7 @@ void query_close(struct query *query)
 
 		sonde_derived_events_free(source->derived);
 		query_marks_free(source->marks);
+		query_profile_free(source->profile);
 		free(source->schema);
 	}
 	free(query->recordings);

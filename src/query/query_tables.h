@@ -20,9 +20,10 @@
 /* A column has at most so many; colUsed of them fits into an int. */
 #define QUERY_COLUMNS_MOST 24
 
-struct query_profile;
 struct query_marks;
 struct query_signatures;
+
+struct query_profile;
 
 /* A recording and what is made of it when it is first asked for. */
 struct query_recording {
@@ -31,6 +32,8 @@ struct query_recording {
 	struct sonde_recording *recording; /* borrowed */
 	const struct sonde_definitions *definitions;
 	bool derives_events;		      /* it has samples and no events */
+	bool derives_profile;		      /* it has events and no contexts */
+	uint32_t spent_metrics[4];	      /* of calls, by enum query_spent_metric */
 	struct sonde_derived_events *derived; /* NULL: not asked for yet */
 	struct query_profile *profile;	      /* NULL: not asked for yet */
 	struct query_marks *marks;	      /* of the spans; NULL: not asked for yet */
@@ -46,7 +49,7 @@ struct query {
 	uint64_t deadline_ns; /* 0: none */
 	sqlite3_int64 old_heap_limit;
 	atomic_bool cancelled;
-	enum sonde_status interruption;
+	_Atomic enum sonde_status interruption;
 	bool failed; /* `error` says why */
 	bool ready;  /* opened: from now on only what is allowed */
 	struct sonde_error error;
@@ -58,7 +61,45 @@ bool query_is_over(struct query *query);
 /* Remembers a failure for query_error() and tells SQLite, in whose words it is `code`. */
 int query_fail(sqlite3_vtab *vtab, const struct sonde_error *err);
 
-/* --- contexts, by query_profile.c --- */
+/* --- contexts and values, by query_profile.c --- */
+
+/* What a track spent in a context, where that is made of its calls. */
+struct query_spent {
+	uint32_t context;
+	uint64_t calls, total_calls;
+	uint64_t self_ns, total_ns;
+};
+
+struct query_profile {
+	const struct sonde_context *contexts;
+	uint32_t context_count;
+	/* the rest only where it is made of calls: */
+	bool is_derived;
+	struct sonde_derived_profile names;
+	struct sonde_context_union *tree;
+	struct query_spents {
+		struct query_spent *items; /* by context, ascending */
+		size_t count, capacity;
+	} * spent; /* by track */
+	uint32_t track_count;
+};
+
+/* The profile of a recording, made when it is first asked for; borrowed. */
+enum sonde_status query_profile_get(struct query_recording *source,
+				    const struct query_profile **profile, struct sonde_error *err);
+void query_profile_free(struct query_profile *profile);
+
+/* Of calls: metrics by what they count and scope. */
+enum query_spent_metric {
+	QUERY_TIME_POINT,
+	QUERY_TIME_EXECUTION,
+	QUERY_CALLS_POINT,
+	QUERY_CALLS_EXECUTION,
+	QUERY_SPENT_METRICS,
+};
+
+/* Defines the metrics that vals of calls have; nothing where a recording has values of its own. */
+enum sonde_status query_metrics_define(struct query_recording *source, struct sonde_error *err);
 
 struct query_tree {
 	const struct sonde_definitions *definitions;

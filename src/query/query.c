@@ -314,6 +314,9 @@ void query_close(struct query *query)
 
 		sonde_derived_events_free(source->derived);
 		query_marks_free(source->marks);
+		query_signatures_free(source->signatures);
+		query_values_release(source);
+		free(source->execution);
 		query_profile_free(source->profile);
 		free(source->schema);
 	}

@@ -25,8 +25,9 @@ struct module {
 const struct query_table *query_table_at(size_t index)
 {
 	static const struct query_table *const tables[] = {
-		&query_table_events,
-		&query_table_spans,
+		&query_table_events,   &query_table_spans, &query_table_samples,
+		&query_table_contexts, &query_table_vals,  &query_table_details,
+		&query_table_args,
 	};
 	size_t count = sizeof(tables) / sizeof(tables[0]);
 

@@ -31,16 +31,13 @@ static enum sonde_status define_metric(struct sonde_definitions *definitions, ui
 	return status ? status : sonde_unite_metric(definitions, &metric, id, err);
 }
 
-enum sonde_status query_metrics_define(struct query_recording *source, struct sonde_error *err)
+static enum sonde_status define_spent(struct query_recording *source, struct sonde_error *err)
 {
 	struct sonde_definitions *definitions = source->recording->definitions;
 	uint32_t *metrics = source->spent_metrics;
 	struct sonde_derived_profile names;
-	enum sonde_status status;
+	enum sonde_status status = sonde_derived_profile_init(&names, definitions, err);
 
-	if (!source->derives_profile)
-		return SONDE_OK;
-	status = sonde_derived_profile_init(&names, definitions, err);
 	metrics[QUERY_TIME_POINT] = names.time;
 	metrics[QUERY_CALLS_POINT] = names.calls;
 	if (!status)
@@ -50,6 +47,58 @@ enum sonde_status query_metrics_define(struct query_recording *source, struct so
 		status = define_metric(definitions, names.calls, "execution",
 				       &metrics[QUERY_CALLS_EXECUTION], err);
 	sonde_derived_profile_release(&names);
+	return status;
+}
+
+static bool is_of_scope(const struct sonde_definitions *definitions,
+			const struct sonde_metric *metric, const char *scope)
+{
+	return !metric->statistic &&
+	       !strcmp(sonde_definitions_string(definitions, metric->scope), scope);
+}
+
+/* Whether tracks have values of this scope at all. */
+static bool has_scope(const struct sonde_definitions *definitions, const char *scope)
+{
+	uint32_t count = sonde_definitions_metric_count(definitions);
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (is_of_scope(definitions, sonde_definitions_metric(definitions, i), scope))
+			return true;
+	}
+	return false;
+}
+
+/* A metric of what is below as well for each that has only what is in the context itself. */
+static enum sonde_status define_execution(struct query_recording *source, struct sonde_error *err)
+{
+	struct sonde_definitions *definitions = source->recording->definitions;
+	uint32_t count = sonde_definitions_metric_count(definitions);
+	enum sonde_status status = SONDE_OK;
+
+	if (has_scope(definitions, "execution") || !has_scope(definitions, "point"))
+		return SONDE_OK;
+	source->execution = malloc(count * sizeof(*source->execution));
+	if (!source->execution)
+		return sonde_fail_nomem(err);
+	source->makes_values = true;
+	for (uint32_t i = 0; !status && i < count; i++) {
+		source->execution[i] = SONDE_NONE;
+		if (is_of_scope(definitions, sonde_definitions_metric(definitions, i), "point"))
+			status = define_metric(definitions, i, "execution", &source->execution[i],
+					       err);
+	}
+	return status;
+}
+
+enum sonde_status query_metrics_define(struct query_recording *source, struct sonde_error *err)
+{
+	enum sonde_status status;
+
+	source->makes_values = source->derives_profile;
+	source->metric_count = sonde_definitions_metric_count(source->definitions);
+	status = source->derives_profile ? define_spent(source, err) :
+					   define_execution(source, err);
 	return status;
 }
 
@@ -90,7 +139,7 @@ static enum sonde_status take_nodes(const struct build *build, uint32_t track,
 
 	if (count == 1)
 		return SONDE_OK;
-	if (!sonde_vec_reserve(spent, count))
+	if (!sonde_vec_reserve(spent, count + (size_t)1))
 		return sonde_fail_nomem(err);
 	status = sonde_context_union_add(profile->tree, SONDE_UNION_ROOT, &context,
 					 &spent->items[0].context, err);
@@ -116,6 +165,11 @@ static enum sonde_status take_nodes(const struct build *build, uint32_t track,
 		parent->total_calls += spent->items[i].total_calls;
 		parent->total_ns += spent->items[i].total_ns;
 	}
+	spent->items[spent->count++] = (struct query_spent){
+		.context = SONDE_UNION_ROOT,
+		.total_calls = spent->items[0].total_calls,
+		.total_ns = spent->items[0].total_ns,
+	};
 	return SONDE_OK;
 }
 

@@ -24,6 +24,7 @@ struct query_marks;
 struct query_signatures;
 
 struct query_profile;
+struct query_values;
 
 /* A recording and what is made of it when it is first asked for. */
 struct query_recording {
@@ -31,9 +32,14 @@ struct query_recording {
 	char *schema;
 	struct sonde_recording *recording; /* borrowed */
 	const struct sonde_definitions *definitions;
-	bool derives_events;		      /* it has samples and no events */
-	bool derives_profile;		      /* it has events and no contexts */
-	uint32_t spent_metrics[4];	      /* of calls, by enum query_spent_metric */
+	bool derives_events;	   /* it has samples and no events */
+	bool derives_profile;	   /* it has events and no contexts */
+	bool makes_values;	   /* not all values are in the recording */
+	uint32_t spent_metrics[4]; /* of calls, by enum query_spent_metric */
+	uint32_t *execution;	   /* by metric: what is made of it; SONDE_NONE: nothing */
+	uint32_t metric_count;	   /* of the recording itself */
+	struct query_values *kept; /* by track; NULL: none yet */
+	size_t kept_values;
 	struct sonde_derived_events *derived; /* NULL: not asked for yet */
 	struct query_profile *profile;	      /* NULL: not asked for yet */
 	struct query_marks *marks;	      /* of the spans; NULL: not asked for yet */
@@ -98,8 +104,33 @@ enum query_spent_metric {
 	QUERY_SPENT_METRICS,
 };
 
-/* Defines the metrics that vals of calls have; nothing where a recording has values of its own. */
+/*
+ * Defines the metrics that are made here: those of calls, and what is measured in a context with all below
+ * it ("execution") where a recording has only what was measured in the context itself ("point").
+ */
 enum sonde_status query_metrics_define(struct query_recording *source, struct sonde_error *err);
+
+/* --- values that are made, by query_values.c --- */
+
+/* Of one track, by context and metric. */
+struct query_values {
+	struct sonde_value *items;
+	size_t count, capacity;
+};
+
+/*
+ * The values of a track with those that are made of others: `own` has them, or *values borrows those
+ * that were kept from before. Only of a recording that makes_values.
+ */
+enum sonde_status query_values_get(struct query_recording *source, uint32_t track,
+				   struct query_values *own, const struct query_values **values,
+				   struct sonde_error *err);
+
+/* Frees what was kept. */
+void query_values_release(struct query_recording *source);
+
+/* The first value of a context or of one behind it. */
+size_t query_values_find(const struct query_values *values, uint32_t context);
 
 struct query_tree {
 	const struct sonde_definitions *definitions;
@@ -201,9 +232,9 @@ struct query_table {
 	int64_t (*word)(int column, const char *text);
 	size_t cursor_size;
 	void (*plan)(struct query_plan *plan);
-	/* Puts the cursor on its first row; may be called again. */
+	/* Puts the cursor on its first row; may be called again, whatever row it is on. */
 	int (*start)(struct query_cursor *cursor);
-	/* Frees what the cursor holds; called once, and before each start. */
+	/* Frees what the cursor holds; called once. */
 	void (*release)(struct query_cursor *cursor);
 	int (*next)(sqlite3_vtab_cursor *cursor);
 	int (*column)(sqlite3_vtab_cursor *cursor, sqlite3_context *context, int column);
@@ -224,11 +255,19 @@ struct query_cursor {
 /* Remembers the calls that are open here and there in a track; see table_spans.c. */
 void query_marks_free(struct query_marks *marks);
 
+/* What event types take, as detail_walk.c has understood it. */
+void query_signatures_free(struct query_signatures *signatures);
+
 /* All tables; NULL past the last. */
 const struct query_table *query_table_at(size_t index);
 
 extern const struct query_table query_table_events;
 extern const struct query_table query_table_spans;
+extern const struct query_table query_table_samples;
+extern const struct query_table query_table_contexts;
+extern const struct query_table query_table_vals;
+extern const struct query_table query_table_details;
+extern const struct query_table query_table_args;
 
 /* Tables that are lists of definitions. */
 const struct query_table *query_list_table_at(size_t index);
@@ -244,6 +283,9 @@ bool query_wants_order(const sqlite3_index_info *info, const int *columns, int c
  * the time make it shorter, those on others only the result.
  */
 void query_plan_events(struct query_plan *plan, uint32_t track, uint32_t time, uint32_t others);
+
+/* The same of details, whose numbers make a pass shorter. */
+void query_plan_details(struct query_plan *plan, uint32_t track, uint32_t id);
 
 /* --- results --- */
 

@@ -390,3 +390,22 @@ void query_plan_events(struct query_plan *plan, uint32_t track, uint32_t time, u
 	if (plan->equals & others)
 		plan->rows /= 50;
 }
+
+void query_plan_details(struct query_plan *plan, uint32_t track, uint32_t id)
+{
+	const struct sonde_definitions *definitions = plan->source->definitions;
+	uint32_t tracks = sonde_definitions_track_count(definitions);
+	uint64_t details = 0;
+
+	for (uint32_t i = 0; i < tracks; i++)
+		details += sonde_definitions_track(definitions, i)->detail_count;
+	plan->rows = (double)details;
+	if (plan->equals & track)
+		plan->rows /= tracks ? tracks : 1;
+	if (plan->ranges & id)
+		plan->rows /= 4;
+	if (plan->equals & id)
+		plan->rows = 1;
+	/* they are decoded one by one */
+	plan->cost = 4 * plan->rows + 100;
+}

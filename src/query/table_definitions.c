@@ -225,13 +225,193 @@ static const struct query_list tracks = {
 	.column = track_column,
 };
 
+/* --- processes --- */
+
+enum {
+	PROCESS_ID,
+	PROCESS_NAME,
+	PROCESS_OS_ID,
+	PROCESS_CLOCK,
+	PROCESS_ARCH,
+	PROCESS_OS,
+	PROCESS_START_NS,
+	PROCESS_END_NS,
+};
+
+static const struct query_column process_columns[] = {
+	{ "processes", "id", "INTEGER", "number of the process" },
+	{ "processes", "name", "TEXT", "its name" },
+	{ "processes", "os_id", "INTEGER", "the system's number of it, its pid" },
+	{ "processes", "clock", "INTEGER", "clocks.id of every time in it" },
+	{ "processes", "arch", "TEXT", "'x86_64', 'arm64', 'unknown'" },
+	{ "processes", "os", "TEXT", "'linux', 'macos' ..." },
+	{ "processes", "start_ns", "INTEGER", "when its recording began, as the recorder said" },
+	{ "processes", "end_ns", "INTEGER", "when it ended" },
+	{ 0 },
+};
+
+static uint64_t count_processes(struct query_recording *source)
+{
+	return sonde_definitions_process_count(source->definitions);
+}
+
+static void process_column(struct query_recording *source, sqlite3_context *context, uint64_t row,
+			   int column)
+{
+	const struct sonde_process *process =
+		sonde_definitions_process(source->definitions, (uint32_t)row);
+
+	switch (column) {
+	case PROCESS_NAME:
+		query_result_string(context, source->definitions, process->name);
+		break;
+	case PROCESS_OS_ID:
+		query_result_id(context, process->os_id);
+		break;
+	case PROCESS_CLOCK:
+		query_result_id(context, process->clock);
+		break;
+	case PROCESS_ARCH:
+		sqlite3_result_text(context, sonde_arch_name(process->arch), -1, SQLITE_STATIC);
+		break;
+	case PROCESS_OS:
+		sqlite3_result_text(context, sonde_os_name(process->os), -1, SQLITE_STATIC);
+		break;
+	case PROCESS_START_NS:
+	case PROCESS_END_NS:
+		if (process->start_ns || process->end_ns)
+			sqlite3_result_int64(context, query_integer(column == PROCESS_START_NS ?
+									    process->start_ns :
+									    process->end_ns));
+		break;
+	default:
+		break;
+	}
+}
+
+static const struct query_list processes = {
+	.base = QUERY_LIST_TABLE("processes", process_columns, query_list_pushes_id),
+	.count = count_processes,
+	.column = process_column,
+};
+
+/* --- modules --- */
+
+enum { MODULE_ID, MODULE_PATH, MODULE_PROCESS, MODULE_BUILD_ID, MODULE_BASE, MODULE_SIZE };
+
+static const struct query_column module_columns[] = {
+	{ "modules", "id", "INTEGER", "number of the module" },
+	{ "modules", "path", "TEXT", "the file of the program or library" },
+	{ "modules", "process", "INTEGER", "processes.id" },
+	{ "modules", "build_id", "TEXT", "its build id or UUID" },
+	{ "modules", "base_address", "INTEGER", "where it was loaded" },
+	{ "modules", "size", "INTEGER", "bytes that it took there" },
+	{ 0 },
+};
+
+static uint64_t count_modules(struct query_recording *source)
+{
+	return sonde_definitions_module_count(source->definitions);
+}
+
+static void module_column(struct query_recording *source, sqlite3_context *context, uint64_t row,
+			  int column)
+{
+	const struct sonde_module *module =
+		sonde_definitions_module(source->definitions, (uint32_t)row);
+
+	switch (column) {
+	case MODULE_PATH:
+		query_result_string(context, source->definitions, module->path);
+		break;
+	case MODULE_PROCESS:
+		query_result_id(context, module->process);
+		break;
+	case MODULE_BUILD_ID:
+		query_result_string(context, source->definitions, module->uuid);
+		break;
+	case MODULE_BASE:
+		result_address(context, module->base_address);
+		break;
+	case MODULE_SIZE:
+		if (module->size)
+			sqlite3_result_int64(context, query_integer(module->size));
+		break;
+	default:
+		break;
+	}
+}
+
+static const struct query_list modules = {
+	.base = QUERY_LIST_TABLE("modules", module_columns, query_list_pushes_id),
+	.count = count_modules,
+	.column = module_column,
+};
+
+/* --- event types --- */
+
+enum { TYPE_ID, TYPE_NAME, TYPE_ARGUMENTS, TYPE_IS_SCOPE, TYPE_FLAGS };
+
+static const struct query_column type_columns[] = {
+	{ "event_types", "id", "INTEGER", "number of the event type" },
+	{ "event_types", "name", "TEXT", "its name" },
+	{ "event_types", "arguments", "TEXT", "what its events take: 'uint32 size, utf8 name'" },
+	{ "event_types", "is_scope", "INTEGER", "1: its events are calls" },
+	{ "event_types", "flags", "INTEGER", "the format's own" },
+	{ 0 },
+};
+
+static uint64_t count_types(struct query_recording *source)
+{
+	return sonde_definitions_event_type_count(source->definitions);
+}
+
+static void type_column(struct query_recording *source, sqlite3_context *context, uint64_t row,
+			int column)
+{
+	const struct sonde_event_type *type =
+		sonde_definitions_event_type(source->definitions, (uint32_t)row);
+
+	switch (column) {
+	case TYPE_NAME:
+		query_result_string(context, source->definitions, type->name);
+		break;
+	case TYPE_ARGUMENTS:
+		query_result_string(context, source->definitions, type->arguments);
+		break;
+	case TYPE_IS_SCOPE:
+		sqlite3_result_int(context, type->is_scope);
+		break;
+	case TYPE_FLAGS:
+		sqlite3_result_int64(context, type->flags);
+		break;
+	default:
+		break;
+	}
+}
+
+static const struct query_list event_types = {
+	.base = QUERY_LIST_TABLE("event_types", type_columns, query_list_pushes_id),
+	.count = count_types,
+	.column = type_column,
+};
+
 /* --- all of them --- */
 
 const struct query_table *query_list_table_at(size_t index)
 {
 	static const struct query_list *const lists[] = {
-		&functions,
 		&tracks,
+		&processes,
+		&modules,
+		&functions,
+		&event_types,
+		&query_list_metrics,
+		&query_list_attributes,
+		&query_list_diagnostics,
+		&query_list_clocks,
+		&query_list_anchors,
+		&query_list_recording,
 	};
 
 	return index < sizeof(lists) / sizeof(lists[0]) ? &lists[index]->base : NULL;

@@ -37,6 +37,14 @@ struct query_list_cursor {
 		.column = query_list_column, .row_id = query_list_row_id,                          \
 	}
 
+/* Of table_about.c. */
+extern const struct query_list query_list_metrics;
+extern const struct query_list query_list_attributes;
+extern const struct query_list query_list_diagnostics;
+extern const struct query_list query_list_clocks;
+extern const struct query_list query_list_anchors;
+extern const struct query_list query_list_recording;
+
 /* What lists of definitions have for `pushes`: of the id, and of the column after it that is a name. */
 extern const uint8_t query_list_pushes_id[QUERY_COLUMNS_MOST];
 extern const uint8_t query_list_pushes_id_name[QUERY_COLUMNS_MOST];

@@ -22,6 +22,7 @@ struct query_options {
 	uint64_t timeout_ns; /* a query that takes longer is interrupted; 0: none */
 	bool no_cache;	     /* of the trees that are made for contexts and values */
 	unsigned int threads;
+	uint64_t memory_limit;	   /* bytes that SQLite may use, over all queries; 0: 1 GiB */
 	const char *const *derive; /* formulas: "ipc = instructions / cycles" are metrics of vals */
 	size_t derive_count;
 };

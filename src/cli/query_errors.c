@@ -136,9 +136,10 @@ static int tell_mistake(struct query_session *session, const char *sql, int code
 		show_place(session->cli, sql, (size_t)offset);
 	if (missing)
 		suggest(session->cli, missing, name);
-	else if (code == SQLITE_AUTH || code == SQLITE_READONLY)
-		cli_hint(session->cli, "recordings are only read: SELECT, WITH, VALUES and EXPLAIN "
-				       "are what there is");
+	else if (code == SQLITE_AUTH || strstr(message, "may not be modified"))
+		cli_hint(session->cli,
+			 "recordings are only read; CREATE TEMP TABLE ... AS keeps what "
+			 "was found");
 	else if (!strcmp(message, "incomplete input"))
 		cli_hint(session->cli, "it ends too early: is a bracket or a quote open?");
 	free(message);
@@ -149,6 +150,7 @@ int query_tell_error(struct query_session *session, const char *sql, int code)
 {
 	const struct sonde_error *err = query_error(session->query);
 
+	code &= 0xff; /* without what SQLite adds to it */
 	if (code == SQLITE_INTERRUPT || query_interruption(session->query) != SONDE_OK)
 		return tell_interruption(session);
 	if (err)

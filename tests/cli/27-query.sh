@@ -6,7 +6,7 @@
 . "$(dirname "$0")/tap.sh"
 session normal trace
 export XDG_STATE_HOME="$work/state"
-odd="SELECT 1 AS n, NULL AS nothing, 'a\"b|c' AS t, x'01ff' AS b, 0.1 AS r, '' AS e"
+odd="SELECT 1 AS n, NULL AS missing, 'a\"b|c' AS t, x'01ff' AS b, 0.1 AS r, '' AS e"
 
 run query trace 'SELECT count(*) AS calls FROM spans'
 exits 0 "a query"
@@ -20,7 +20,7 @@ END
 run query trace "$odd"
 out_is "numbers to the right, NULL told, bytes in hexadecimal" <<'END'
 ┌───┬─────────┬───────┬─────────┬─────┬───┐
-│ n │ nothing │ t     │ b       │   r │ e │
+│ n │ missing │ t     │ b       │   r │ e │
 ├───┼─────────┼───────┼─────────┼─────┼───┤
 │ 1 │ NULL    │ a"b|c │ x'01ff' │ 0.1 │   │
 └───┴─────────┴───────┴─────────┴─────┴───┘
@@ -28,7 +28,7 @@ END
 run query --csv trace "$odd"
 tr -d '\r' <"$out" >"$work/plain" && mv "$work/plain" "$out"
 out_is "CSV: nothing for NULL, a pair of quotes for an empty text" <<'END'
-n,nothing,t,b,r,e
+n,missing,t,b,r,e
 1,,"a""b|c",x'01ff',0.1,""
 END
 run query --csv trace "SELECT 'one
@@ -36,10 +36,10 @@ two' AS a"
 is "$(tr -d '\r' <"$out")" 'a
 "one
 two"' "CSV: a text of two lines"
-run query --json trace "SELECT 1 AS n, NULL AS nothing, 'a\"b' AS t, x'01' AS b, 3.0 AS r, 1 AS n"
+run query --json trace "SELECT 1 AS n, NULL AS missing, 'a\"b' AS t, x'01' AS b, 3.0 AS r, 1 AS n"
 out_is "JSON, each key once" <<'END'
 [
-{"n":1,"nothing":null,"t":"a\"b","b":"x'01'","r":3.0,"n:1":1}
+{"n":1,"missing":null,"t":"a\"b","b":"x'01'","r":3.0,"n:1":1}
 ]
 END
 run query --json trace "SELECT 1 WHERE 0"
@@ -111,7 +111,7 @@ is "$(tr -d '\r' <"$out")" "1
 is "$? $(tail -n 1 "$out" | tr -d '\r')" "0 3" "from standard input"
 "$SONDE" query trace - <script.sql >"$out" 2>"$err"
 is "$? $(tail -n 1 "$out" | tr -d '\r')" "0 3" "- is standard input"
-printf 'SELECT 1;\nSELECT nothing;\nSELECT 3;\n' | "$SONDE" query --csv --no-header trace >"$out" 2>"$err"
+printf 'SELECT 1;\nSELECT missing;\nSELECT 3;\n' | "$SONDE" query --csv --no-header trace >"$out" 2>"$err"
 is "$? $(tr -d '\r' <"$out")" "2 1" "the first error ends it"
 printf '.quit\nSELECT 1;\n' | "$SONDE" query trace >"$out" 2>"$err"
 silent ".quit ends it"
@@ -219,7 +219,7 @@ run query main=trace 'SELECT 1'
 exits 2 "a name of SQLite's own"
 
 # Limits.
-run query --timeout 50ms trace 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) \
+run query --timeout 50ms trace 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
 	SELECT count(*) FROM n'
 exits 3 "a query that takes too long"
 err_has 'took longer than 50\.000 ms' "which is said"

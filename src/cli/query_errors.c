@@ -71,8 +71,10 @@ static void consider_functions(struct cli_suggestion *suggestion)
 		cli_suggestion_consider(suggestion, usual[i]);
 }
 
-static void suggest(struct cli *cli, enum missing missing, const char *name)
+static void suggest(struct query_session *session, enum missing missing, const char *name)
 {
+	const char *before = session->is_shell ? "" : "sonde query RECORDING ";
+	struct cli *cli = session->cli;
 	struct cli_suggestion suggestion = cli_suggestion_for(name);
 	const struct query_column *column;
 	size_t i;
@@ -85,14 +87,11 @@ static void suggest(struct cli *cli, enum missing missing, const char *name)
 	if (suggestion.best)
 		cli_hint(cli, "did you mean '%s'?", suggestion.best);
 	else if (missing == MISSING_TABLE)
-		cli_hint(cli, ".tables lists the tables: sonde query RECORDING .tables");
+		cli_hint(cli, "%s.tables lists the tables", before);
 	else if (missing == MISSING_COLUMN)
-		cli_hint(cli,
-			 ".schema lists the columns: sonde query RECORDING .schema; texts are in "
-			 "single quotes");
+		cli_hint(cli, "%s.schema lists the columns; texts are in single quotes", before);
 	else
-		cli_hint(cli, ".functions lists those beside SQLite's own: sonde query RECORDING "
-			      ".functions");
+		cli_hint(cli, "%s.functions lists those beside SQLite's own", before);
 }
 
 /* Why it was ended; SONDE_OK: it was not. */
@@ -135,7 +134,7 @@ static int tell_mistake(struct query_session *session, const char *sql, int code
 	if (offset >= 0 && (size_t)offset <= strlen(sql))
 		show_place(session->cli, sql, (size_t)offset);
 	if (missing)
-		suggest(session->cli, missing, name);
+		suggest(session, missing, name);
 	else if (code == SQLITE_AUTH || strstr(message, "may not be modified"))
 		cli_hint(session->cli,
 			 "recordings are only read; CREATE TEMP TABLE ... AS keeps what "

@@ -135,8 +135,10 @@ static int split_operands(struct query_command *command)
 	command->count = cli->operand_count;
 	if (exists(last) || name_length(last))
 		return CLI_OK;
-	if (command->options->file)
+	if (command->options->file && !is_sql(last))
 		return CLI_OK; /* opening it tells that it is not there */
+	if (command->options->file)
+		return cli_usage(cli, "there is SQL on the command line, and --file");
 	if (!is_sql(last)) {
 		cli_error(cli, "%s: there is no such file or folder, and it is no SQL either",
 			  last);
@@ -257,8 +259,6 @@ static int run(struct cli *cli, const void *given)
 	if (code == CLI_OK && command.count > MOST_RECORDINGS)
 		return cli_usage(cli, "at most %d recordings can be queried at once",
 				 MOST_RECORDINGS);
-	if (code == CLI_OK && command.sql && command.options->file)
-		return cli_usage(cli, "there is SQL on the command line and --file");
 	for (i = 0; i < command.count && code == CLI_OK; i++)
 		code = open_source(&command, i);
 	if (code == CLI_OK)

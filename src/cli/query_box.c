@@ -14,11 +14,37 @@
 
 #define NARROWEST 8	  /* a text on a screen shrinks no further */
 #define LONGEST_CELL 4096 /* bytes of a text of which a screen can show anything */
+#define LONGEST_QUANTITY 24
+#define NARROWEST_NUMBER 6 /* for the title of a column of small numbers */
 #define NULL_TEXT "NULL"
 
 static bool is_right(const struct query_sheet_column *column)
 {
 	return column->has_number && !column->has_text;
+}
+
+/* Whether a text is a number that was made readable: "1.234 ms", "12,345". Such are ordered as numbers are. */
+static bool is_quantity(const char *text, size_t size)
+{
+	static const char allowed[] = "0123456789., %"
+				      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	size_t i = size && text[0] == '-';
+
+	if (i >= size || size > LONGEST_QUANTITY || text[i] < '0' || text[i] > '9')
+		return false;
+	for (; i < size; i++)
+		if (!memchr(allowed, text[i], sizeof(allowed) - 1))
+			return false;
+	return true;
+}
+
+static void note_type(struct query_sheet_column *column, int type, const char *text, size_t size)
+{
+	if (type == SQLITE_INTEGER || type == SQLITE_FLOAT ||
+	    (type == SQLITE_TEXT && is_quantity(text, size)))
+		column->has_number = true;
+	else if (type != SQLITE_NULL)
+		column->has_text = true;
 }
 
 /* Puts the cells of the present row behind those that wait. */
@@ -48,8 +74,7 @@ static void take_row(struct query_sheet *sheet)
 		cell->end = sheet->text.size;
 		if (sheet->text.failed)
 			break;
-		column->has_number |= cell->type == SQLITE_INTEGER || cell->type == SQLITE_FLOAT;
-		column->has_text |= cell->type == SQLITE_TEXT || cell->type == SQLITE_BLOB;
+		note_type(column, cell->type, sheet->text.data + start, cell->end - start);
 		width = cli_text_width(sheet->text.data + start, cell->end - start);
 		if (!sheet->settled && width > column->width)
 			column->width = width;
@@ -110,7 +135,9 @@ static void settle(struct query_sheet *sheet)
 			title = 0;
 		if (title > column->width)
 			column->width = title;
-		column->least = column->width < NARROWEST ? column->width : NARROWEST;
+		column->least = is_right(column) ? NARROWEST_NUMBER : NARROWEST;
+		if (column->least > column->width)
+			column->least = column->width;
 		if (is_right(column) && cells > column->least)
 			column->least = cells;
 	}

@@ -129,9 +129,9 @@ static int show_schema(struct query_session *session, const char *argument)
 			sonde_buffer_put_format(&cli->out, "%s%s\n", shown ? "\n" : "",
 						column->table);
 		sonde_buffer_clear(&name);
-		sonde_buffer_put_format(&name, "%-12s %-7s", column->column, column->type);
+		sonde_buffer_put_format(&name, "%-14s %-7s", column->column, column->type);
 		if (sonde_buffer_text(&name))
-			put_entry(cli, name.data, 20, column->help);
+			put_entry(cli, name.data, 22, column->help);
 		shown++;
 	}
 	sonde_buffer_release(&name);

@@ -71,8 +71,10 @@ static void consider_functions(struct cli_suggestion *suggestion)
 		cli_suggestion_consider(suggestion, usual[i]);
 }
 
-static void suggest(struct cli *cli, enum missing missing, const char *name)
+static void suggest(struct query_session *session, enum missing missing, const char *name)
 {
+	const char *before = session->is_shell ? "" : "sonde query RECORDING ";
+	struct cli *cli = session->cli;
 	struct cli_suggestion suggestion = cli_suggestion_for(name);
 	const struct query_column *column;
 	size_t i;
@@ -85,14 +87,11 @@ static void suggest(struct cli *cli, enum missing missing, const char *name)
 	if (suggestion.best)
 		cli_hint(cli, "did you mean '%s'?", suggestion.best);
 	else if (missing == MISSING_TABLE)
-		cli_hint(cli, ".tables lists the tables: sonde query RECORDING .tables");
+		cli_hint(cli, "%s.tables lists the tables", before);
 	else if (missing == MISSING_COLUMN)
-		cli_hint(cli,
-			 ".schema lists the columns: sonde query RECORDING .schema; texts are in "
-			 "single quotes");
+		cli_hint(cli, "%s.schema lists the columns; texts are in single quotes", before);
 	else
-		cli_hint(cli, ".functions lists those beside SQLite's own: sonde query RECORDING "
-			      ".functions");
+		cli_hint(cli, "%s.functions lists those beside SQLite's own", before);
 }
 
 /* Why it was ended; SONDE_OK: it was not. */
@@ -135,10 +134,11 @@ static int tell_mistake(struct query_session *session, const char *sql, int code
 	if (offset >= 0 && (size_t)offset <= strlen(sql))
 		show_place(session->cli, sql, (size_t)offset);
 	if (missing)
-		suggest(session->cli, missing, name);
-	else if (code == SQLITE_AUTH || code == SQLITE_READONLY)
-		cli_hint(session->cli, "recordings are only read: SELECT, WITH, VALUES and EXPLAIN "
-				       "are what there is");
+		suggest(session, missing, name);
+	else if (code == SQLITE_AUTH || strstr(message, "may not be modified"))
+		cli_hint(session->cli,
+			 "recordings are only read; CREATE TEMP TABLE ... AS keeps what "
+			 "was found");
 	else if (!strcmp(message, "incomplete input"))
 		cli_hint(session->cli, "it ends too early: is a bracket or a quote open?");
 	free(message);
@@ -149,6 +149,7 @@ int query_tell_error(struct query_session *session, const char *sql, int code)
 {
 	const struct sonde_error *err = query_error(session->query);
 
+	code &= 0xff; /* without what SQLite adds to it */
 	if (code == SQLITE_INTERRUPT || query_interruption(session->query) != SONDE_OK)
 		return tell_interruption(session);
 	if (err)

@@ -19,6 +19,13 @@ const struct cli_choice query_modes[] = {
 	[QUERY_MODE_COUNT] = { 0 },
 };
 
+static void put_integer(struct sonde_buffer *out, int64_t value)
+{
+	if (value < 0)
+		sonde_buffer_put_char(out, '-');
+	sonde_buffer_put_u64(out, value < 0 ? -(uint64_t)value : (uint64_t)value);
+}
+
 /* The fewest digits that give the same number when they are read again. */
 static void put_real(struct sonde_buffer *out, double value)
 {
@@ -69,6 +76,9 @@ void query_put_value(struct sonde_buffer *out, sqlite3_stmt *statement, int colu
 {
 	switch (sqlite3_column_type(statement, column)) {
 	case SQLITE_NULL:
+		return;
+	case SQLITE_INTEGER:
+		put_integer(out, sqlite3_column_int64(statement, column));
 		return;
 	case SQLITE_FLOAT:
 		if (shortly)

@@ -125,14 +125,24 @@ static void demangle(sqlite3_context *context, int count, sqlite3_value **values
 		sqlite3_result_value(context, values[0]);
 }
 
-/* How often something may be repeated by the counts in a pattern, all together; 0: too often. */
-static unsigned long repeats_of(const char *pattern)
+/* The larger number of "{3,7}"; `text` is behind the bracket. */
+static unsigned long bound_of(const char *text)
+{
+	char *end;
+	unsigned long low = strtoul(text, &end, 10), high = 0;
+
+	if (*end == ',')
+		high = strtoul(end + 1, NULL, 10);
+	return high > low ? high : low;
+}
+
+/* Whether the counts in a pattern, which multiply where they nest, repeat too often. */
+static bool repeats_too_often(const char *pattern)
 {
 	unsigned long repeats = 1;
 
 	for (; *pattern; pattern++) {
-		unsigned long most = 1;
-		char *end;
+		unsigned long bound;
 
 		if (*pattern == '\\' && pattern[1]) {
 			pattern++;
@@ -140,14 +150,14 @@ static unsigned long repeats_of(const char *pattern)
 		}
 		if (*pattern != '{')
 			continue;
-		most = strtoul(pattern + 1, &end, 10);
-		if (*end == ',')
-			most = strtoul(end + 1, &end, 10) > most ? strtoul(end + 1, NULL, 10) :
-								   most;
-		if (most > MOST_REPEATS || (repeats *= most ? most : 1) > MOST_REPEATS)
-			return 0;
+		bound = bound_of(pattern + 1);
+		if (bound > MOST_REPEATS)
+			return true;
+		repeats *= bound ? bound : 1;
+		if (repeats > MOST_REPEATS)
+			return true;
 	}
-	return repeats;
+	return false;
 }
 
 /* Back references take time beyond all bounds; nothing else in these patterns does. */
@@ -174,7 +184,7 @@ static regex_t *compile(sqlite3_context *context, const char *text)
 	char reason[160];
 	int code;
 
-	if (strlen(text) > LONGEST_PATTERN || !repeats_of(text)) {
+	if (strlen(text) > LONGEST_PATTERN || repeats_too_often(text)) {
 		sqlite3_result_error(context, "REGEXP: the pattern is too large", -1);
 		return NULL;
 	}

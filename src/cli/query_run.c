@@ -36,6 +36,11 @@ void query_catch_signals(struct query_session *session, bool always)
 	sigaction(SIGHUP, &action, NULL);
 }
 
+int query_signal_came(void)
+{
+	return caught;
+}
+
 int query_take_signal(void)
 {
 	int number = caught;

@@ -93,6 +93,11 @@ static int look_at_clock(void *data)
 	return query_is_over(data);
 }
 
+void query_set_timeout(struct query *query, uint64_t timeout_ns)
+{
+	query->timeout_ns = timeout_ns;
+}
+
 void query_begin(struct query *query)
 {
 	query->interruption = SONDE_OK;

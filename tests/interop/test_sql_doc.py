@@ -21,6 +21,7 @@ ROOT = os.environ.get("SOURCE_ROOT") or os.path.join(os.path.dirname(os.path.abs
 GUIDE = os.path.join(ROOT, "doc", "sql.md")
 HEAT = os.path.join(ROOT, "tests", "cli", "prof_measurements.py")
 FORMATS = ("cff", "zts", "hpcdb")
+SAME = (1, 3, 9, 11, 12, 14, 15, 19)  # questions about functions alone
 
 
 def read_guide():
@@ -155,7 +156,7 @@ class Guide(SondeCase):
                 self.assertTrue(rows, query)
 
     def test_every_format(self):
-        """Questions about calls are answered for each format, and the same."""
+        """Questions about calls are answered for each format; where tracks and modules do not matter, the same."""
         session = os.path.join(GOLDEN, "normal")
         for name in FORMATS:
             self.sonde("convert", session, "-t", name, "-o", self.path(name))
@@ -166,7 +167,10 @@ class Guide(SondeCase):
             for name in FORMATS:
                 with self.subTest(f"{number}, {name}"):
                     got = self.ask([self.path(name)], query)
-                    self.assertEqual(len(got), len(expected), query)
+                    if number in SAME:
+                        self.assertEqual(got, expected, query)
+                    elif (number, name) != (4, "hpcdb"):  # which does not tell how a call was left
+                        self.assertTrue(got, query)
 
     def test_samples_become_calls(self):
         """Questions about calls are answered where there are only samples."""
@@ -186,7 +190,7 @@ class Guide(SondeCase):
                 table = line
                 lines += [f"### {table}", "", "| column | type | what |", "|---|---|---|"]
             elif line.strip():
-                column, kind, about = line.split(None, 2)
+                column, kind, about = re.match(r"  (\w+) +((?:[A-Z]+)?) +(.*)", line).groups()
                 lines.append(f"| `{column}` | {kind} | {about} |".replace("<", "\\<"))
             else:
                 lines.append("")
@@ -208,7 +212,7 @@ class Guide(SondeCase):
         os.symlink(SONDE, self.path("sonde"))
         for block in re.findall(r"```console\n(.*?)```", self.text, re.S):
             for shown in re.split(r"^\$ ", block, flags=re.M)[1:]:
-                command, expected = re.match(r"((?:.*\\\n)*.*)\n(.*)", shown, re.S).groups()
+                command, _, expected = shown.partition("\n")
                 with self.subTest(command):
                     done = subprocess.run(["sh", "-c", command], cwd=self.folder, check=False,
                                           env={**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}"},

@@ -36,9 +36,13 @@ static bool is_telling(const char *pragma)
 	return false;
 }
 
-static bool is_temporary(const char *schema)
+/*
+ * Whether a table may be changed: those that are temporary. SQLite asks for its list of tables whenever a
+ * virtual table is declared, and itself refuses everything else to be written there.
+ */
+static bool may_change(const char *table, const char *schema)
 {
-	return schema && !strcmp(schema, "temp");
+	return (schema && !strcmp(schema, "temp")) || !strcmp(table, "sqlite_master");
 }
 
 /* For sqlite3_set_authorizer(): reading, and tables and views of the connection's own that go with it. */
@@ -65,7 +69,7 @@ static int authorize(void *data, int action, const char *first, const char *seco
 	case SQLITE_UPDATE:
 	case SQLITE_DELETE:
 	case SQLITE_REINDEX:
-		return is_temporary(schema) ? SQLITE_OK : SQLITE_DENY;
+		return may_change(first, schema) ? SQLITE_OK : SQLITE_DENY;
 	case SQLITE_FUNCTION:
 		/* neither may be called by a name that was made up of pieces: SQLite has no such way */
 		return sqlite3_stricmp(second, "load_extension") &&
@@ -91,6 +95,11 @@ bool query_is_over(struct query *query)
 static int look_at_clock(void *data)
 {
 	return query_is_over(data);
+}
+
+void query_set_timeout(struct query *query, uint64_t timeout_ns)
+{
+	query->timeout_ns = timeout_ns;
 }
 
 void query_begin(struct query *query)

@@ -302,6 +302,9 @@ enum sonde_status query_open(const struct query_source *sources, size_t count,
 		status = sonde_fail_nomem(err);
 	for (size_t i = 0; !status && i < count; i++)
 		status = add_source(made, &sources[i], err);
+	for (size_t i = 0; !status && i < count; i++)
+		status = query_formulas_define(&made->recordings[i], options->derive,
+					       options->derive_count, err);
 	if (!status)
 		status = open_connection(made, err);
 	if (status) {
@@ -325,6 +328,7 @@ void query_close(struct query *query)
 		query_marks_free(source->marks);
 		query_signatures_free(source->signatures);
 		query_values_release(source);
+		query_formulas_free(source->formulas);
 		free(source->execution);
 		query_profile_free(source->profile);
 		free(source->schema);

@@ -376,8 +376,12 @@ static void test_execution_is_made(void **state)
 	query_expect(query,
 		     "SELECT context, value FROM vals WHERE track = 1 AND scope = 'execution'",
 		     "0|70.0\n1|70.0\n2|30.0\n3|20.0\n4|40.0\n5|40.0\n");
+	query_close(query);
+	/* a second query of the same recording finds no more than the first */
+	query = query_over(recording);
 	query_expect(query, "SELECT name, scope, statistic FROM metrics",
 		     "cycles|point|NULL\ncycles|execution|NULL\n");
+	query_expect(query, "SELECT sum(value) FROM vals WHERE context = 0", "77.0\n");
 	query_close(query);
 	sonde_recording_close(recording);
 }
@@ -473,6 +477,50 @@ static void test_several_recordings(void **state)
 	sonde_recording_close(profile);
 }
 
+static void test_formulas(void **state)
+{
+	static const char *const good[] = { "twice = 2 * cycles", "'more of it' = twice + Cycles" };
+	static const char *const bad[] = { "cycles + 1",	"x = ", "x = nothing * 2", "= 1",
+					   "x = cycles cycles", "@file" };
+	struct sonde_recording *recording = query_profile_new(true);
+	struct query_source source = { .schema = "a", .recording = recording };
+	struct query_options options = { .derive = good, .derive_count = 2 };
+	struct sonde_error err = { 0 };
+	struct query *query;
+
+	(void)state;
+	assert_int_equal(query_open(&source, 1, &options, &query, &err), SONDE_OK);
+	query_expect(query,
+		     "SELECT scope, metric, value FROM vals WHERE context = 2 AND track = 1 "
+		     "ORDER BY 1, 2",
+		     "execution|cycles|30.0\nexecution|more of it|90.0\nexecution|twice|60.0\n"
+		     "point|cycles|10.0\npoint|more of it|30.0\npoint|twice|20.0\n");
+	query_expect(query, "SELECT description FROM metrics WHERE name = 'twice'",
+		     "twice = 2 * cycles\ntwice = 2 * cycles\n");
+	query_close(query);
+	for (size_t i = 0; i < COUNT(bad); i++) {
+		options = (struct query_options){ .derive = &bad[i], .derive_count = 1 };
+		assert_int_equal(query_open(&source, 1, &options, &query, &err), SONDE_ARGUMENT);
+	}
+	sonde_recording_close(recording);
+	recording = query_calls_new();
+	source.recording = recording;
+	options.derive = &(const char *){ "mean = realtime / calls" };
+	assert_int_equal(query_open(&source, 1, &options, &query, &err), SONDE_OK);
+	query_expect(
+		query,
+		"SELECT count(*) > 10, count(*) = count(m.value) FROM vals v LEFT JOIN vals m "
+		"ON m.track = v.track AND m.context = v.context AND m.metric = 'mean' AND "
+		"m.scope = 'point' AND abs(m.value - v.value / (SELECT value FROM vals c WHERE "
+		"c.track = v.track AND c.context = v.context AND c.metric = 'CALLS' AND "
+		"c.scope = 'point')) < 1e-15 WHERE v.metric = 'REALTIME (sec)' AND "
+		"v.scope = 'point' AND v.context IN (SELECT id FROM contexts WHERE kind = "
+		"'function')",
+		"1|1\n");
+	query_close(query);
+	sonde_recording_close(recording);
+}
+
 /* Whatever the list of columns says is there, and in that order. */
 static void test_columns(void **state)
 {
@@ -517,6 +565,7 @@ int main(void)
 		cmocka_unit_test(test_spans_of_samples),
 		cmocka_unit_test(test_marks),
 		cmocka_unit_test(test_several_recordings),
+		cmocka_unit_test(test_formulas),
 		cmocka_unit_test(test_columns),
 	};
 

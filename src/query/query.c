@@ -36,9 +36,13 @@ static bool is_telling(const char *pragma)
 	return false;
 }
 
-static bool is_temporary(const char *schema)
+/*
+ * Whether a table may be changed: those that are temporary. SQLite asks for its list of tables whenever a
+ * virtual table is declared, and itself refuses everything else to be written there.
+ */
+static bool may_change(const char *table, const char *schema)
 {
-	return schema && !strcmp(schema, "temp");
+	return (schema && !strcmp(schema, "temp")) || !strcmp(table, "sqlite_master");
 }
 
 /* For sqlite3_set_authorizer(): reading, and tables and views of the connection's own that go with it. */
@@ -65,7 +69,7 @@ static int authorize(void *data, int action, const char *first, const char *seco
 	case SQLITE_UPDATE:
 	case SQLITE_DELETE:
 	case SQLITE_REINDEX:
-		return is_temporary(schema) ? SQLITE_OK : SQLITE_DENY;
+		return may_change(first, schema) ? SQLITE_OK : SQLITE_DENY;
 	case SQLITE_FUNCTION:
 		/* neither may be called by a name that was made up of pieces: SQLite has no such way */
 		return sqlite3_stricmp(second, "load_extension") &&
@@ -298,6 +302,9 @@ enum sonde_status query_open(const struct query_source *sources, size_t count,
 		status = sonde_fail_nomem(err);
 	for (size_t i = 0; !status && i < count; i++)
 		status = add_source(made, &sources[i], err);
+	for (size_t i = 0; !status && i < count; i++)
+		status = query_formulas_define(&made->recordings[i], options->derive,
+					       options->derive_count, err);
 	if (!status)
 		status = open_connection(made, err);
 	if (status) {
@@ -321,6 +328,7 @@ void query_close(struct query *query)
 		query_marks_free(source->marks);
 		query_signatures_free(source->signatures);
 		query_values_release(source);
+		query_formulas_free(source->formulas);
 		free(source->execution);
 		query_profile_free(source->profile);
 		free(source->schema);

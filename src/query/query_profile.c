@@ -20,14 +20,24 @@ struct build {
 
 /* --- metrics --- */
 
-static enum sonde_status define_metric(struct sonde_definitions *definitions, uint32_t like,
-				       const char *scope, uint32_t *id, struct sonde_error *err)
+/* Tells metrics that are made here, maybe by an earlier query, from those that a recording has. */
+#define MADE_TEXT "in a context and all below it, added up"
+
+static enum sonde_status add_text(struct sonde_definitions *definitions, const char *text,
+				  uint32_t *id, struct sonde_error *err)
+{
+	return sonde_definitions_add_string(definitions, text, strlen(text), id, err);
+}
+
+/* The metric of what another counts, in a context and all below it. */
+static enum sonde_status define_execution_of(struct sonde_definitions *definitions, uint32_t like,
+					     uint32_t *id, struct sonde_error *err)
 {
 	struct sonde_metric metric = *sonde_definitions_metric(definitions, like);
-	enum sonde_status status;
+	enum sonde_status status = add_text(definitions, "execution", &metric.scope, err);
 
-	status =
-		sonde_definitions_add_string(definitions, scope, strlen(scope), &metric.scope, err);
+	if (!status)
+		status = add_text(definitions, MADE_TEXT, &metric.description, err);
 	return status ? status : sonde_unite_metric(definitions, &metric, id, err);
 }
 
@@ -41,19 +51,22 @@ static enum sonde_status define_spent(struct query_recording *source, struct son
 	metrics[QUERY_TIME_POINT] = names.time;
 	metrics[QUERY_CALLS_POINT] = names.calls;
 	if (!status)
-		status = define_metric(definitions, names.time, "execution",
-				       &metrics[QUERY_TIME_EXECUTION], err);
+		status = define_execution_of(definitions, names.time,
+					     &metrics[QUERY_TIME_EXECUTION], err);
 	if (!status)
-		status = define_metric(definitions, names.calls, "execution",
-				       &metrics[QUERY_CALLS_EXECUTION], err);
+		status = define_execution_of(definitions, names.calls,
+					     &metrics[QUERY_CALLS_EXECUTION], err);
 	sonde_derived_profile_release(&names);
 	return status;
 }
 
+/* One that the recording has itself. */
 static bool is_of_scope(const struct sonde_definitions *definitions,
 			const struct sonde_metric *metric, const char *scope)
 {
-	return !metric->statistic &&
+	const char *description = sonde_definitions_string(definitions, metric->description);
+
+	return !metric->statistic && strcmp(description, MADE_TEXT) != 0 &&
 	       !strcmp(sonde_definitions_string(definitions, metric->scope), scope);
 }
 
@@ -85,8 +98,7 @@ static enum sonde_status define_execution(struct query_recording *source, struct
 	for (uint32_t i = 0; !status && i < count; i++) {
 		source->execution[i] = SONDE_NONE;
 		if (is_of_scope(definitions, sonde_definitions_metric(definitions, i), "point"))
-			status = define_metric(definitions, i, "execution", &source->execution[i],
-					       err);
+			status = define_execution_of(definitions, i, &source->execution[i], err);
 	}
 	return status;
 }

@@ -20,6 +20,7 @@
 /* A column has at most so many; colUsed of them fits into an int. */
 #define QUERY_COLUMNS_MOST 24
 
+struct query_formulas;
 struct query_marks;
 struct query_signatures;
 
@@ -32,13 +33,14 @@ struct query_recording {
 	char *schema;
 	struct sonde_recording *recording; /* borrowed */
 	const struct sonde_definitions *definitions;
-	bool derives_events;	   /* it has samples and no events */
-	bool derives_profile;	   /* it has events and no contexts */
-	bool makes_values;	   /* not all values are in the recording */
-	uint32_t spent_metrics[4]; /* of calls, by enum query_spent_metric */
-	uint32_t *execution;	   /* by metric: what is made of it; SONDE_NONE: nothing */
-	uint32_t metric_count;	   /* of the recording itself */
-	struct query_values *kept; /* by track; NULL: none yet */
+	bool derives_events;		 /* it has samples and no events */
+	bool derives_profile;		 /* it has events and no contexts */
+	bool makes_values;		 /* not all values are in the recording */
+	uint32_t spent_metrics[4];	 /* of calls, by enum query_spent_metric */
+	uint32_t *execution;		 /* by metric: what is made of it; SONDE_NONE: nothing */
+	uint32_t metric_count;		 /* of the recording itself */
+	struct query_formulas *formulas; /* NULL: none */
+	struct query_values *kept;	 /* by track; NULL: none yet */
 	size_t kept_values;
 	struct sonde_derived_events *derived; /* NULL: not asked for yet */
 	struct query_profile *profile;	      /* NULL: not asked for yet */
@@ -141,6 +143,17 @@ struct query_tree {
 /* The contexts of a recording by its schema, NULL being the first; made of its calls where it has none. */
 enum sonde_status query_tree(struct query *query, const char *schema, struct query_tree *tree,
 			     struct sonde_error *err);
+
+/* --- formulas, by query_formulas.c --- */
+
+/* Defines a metric for each formula, in each scope that has all metrics of it. */
+enum sonde_status query_formulas_define(struct query_recording *source, const char *const *texts,
+					size_t count, struct sonde_error *err);
+void query_formulas_free(struct query_formulas *formulas);
+
+/* Adds what they give to the values of a track, which are in the order of contexts, and then are not. */
+enum sonde_status query_formulas_work_out(const struct query_recording *source,
+					  struct query_values *values, struct sonde_error *err);
 
 /* --- events of any recording --- */
 

@@ -5,7 +5,6 @@
  */
 #include <stdlib.h>
 
-#include "base/sort.h"
 #include "query/query_tables.h"
 
 #define NS_PER_SECOND 1e9
@@ -142,6 +141,12 @@ static int compare_values(const void *a, const void *b)
 	return (left->metric > right->metric) - (left->metric < right->metric);
 }
 
+static void sort(struct query_values *values)
+{
+	if (values->count)
+		qsort(values->items, values->count, sizeof(*values->items), compare_values);
+}
+
 static enum sonde_status make(struct query_recording *source, uint32_t track,
 			      struct query_values *values, struct sonde_error *err)
 {
@@ -149,12 +154,17 @@ static enum sonde_status make(struct query_recording *source, uint32_t track,
 
 	values->count = 0;
 	if (source->derives_profile)
-		return make_of_calls(source, track, values, err);
-	status = read_values(source, track, values, err);
-	if (!status && source->execution)
+		status = make_of_calls(source, track, values, err);
+	else
+		status = read_values(source, track, values, err);
+	if (!status && source->execution) {
 		status = make_execution(source, track, values, err);
-	if (!status && values->count)
-		qsort(values->items, values->count, sizeof(*values->items), compare_values);
+		sort(values);
+	}
+	if (!status && source->formulas) {
+		status = query_formulas_work_out(source, values, err);
+		sort(values);
+	}
 	return status;
 }
 

@@ -90,11 +90,7 @@ static void put_registers(struct sonde_json_writer *json, const struct sonde_reg
 {
 	sonde_json_object_begin(json);
 	for (unsigned int i = 0; i < SONDE_REGISTER_COUNT; i++) {
-		const char *name = sonde_register_name(registers->arch, i);
-
-		if (!name)
-			break;
-		sonde_json_key(json, name);
+		sonde_json_key(json, sonde_register_name(registers->arch, i));
 		sonde_json_hex(json, registers->values[i], 16);
 	}
 	sonde_json_object_end(json);
@@ -109,7 +105,8 @@ static void result_json(struct cursor *cursor, sqlite3_context *context)
 
 	sonde_buffer_clear(&cursor->text);
 	sonde_json_writer_init(&json, &cursor->text, false);
-	if (detail->kind == SONDE_DETAIL_REGISTERS) {
+	if (detail->kind == SONDE_DETAIL_REGISTERS &&
+	    sonde_register_name(detail->registers.arch, 0)) {
 		put_registers(&json, &detail->registers);
 	} else if (detail->kind == SONDE_DETAIL_ARGUMENTS) {
 		signature = detail_walk_signature(&cursor->walk, &err);

@@ -33,6 +33,12 @@ void sonde_derived_profile_release(struct sonde_derived_profile *profile);
 
 /* A thread that its process began with: by its id where the system gave one, else the first. */
 bool sonde_track_is_main(const struct sonde_definitions *definitions, uint32_t track);
+/* What a track's outermost calls are below: the entry of a main thread, or of another. */
+struct sonde_context sonde_derived_entry(const struct sonde_derived_profile *profile,
+					 uint32_t track);
+
+/* The context of a node of calls, below that of its parent. */
+struct sonde_context sonde_derived_context(uint32_t function);
 
 /* The first run: takes the events of one track and its end, and adds its paths to the tree. */
 enum sonde_status sonde_gather_paths_new(struct sonde_derived_profile *profile,

@@ -85,7 +85,8 @@ bool sonde_track_is_main(const struct sonde_definitions *definitions, uint32_t n
 	return track->slot == 0;
 }
 
-static struct sonde_context entry_of(const struct sonde_derived_profile *profile, uint32_t track)
+struct sonde_context sonde_derived_entry(const struct sonde_derived_profile *profile,
+					 uint32_t track)
 {
 	bool is_main = sonde_track_is_main(profile->definitions, track);
 
@@ -99,10 +100,10 @@ static struct sonde_context entry_of(const struct sonde_derived_profile *profile
 	};
 }
 
-static struct sonde_context function_of(const struct sonde_call_node *node)
+struct sonde_context sonde_derived_context(uint32_t function)
 {
 	return (struct sonde_context){
-		.function = node->function,
+		.function = function,
 		.module = SONDE_NONE,
 		.kind = SONDE_CONTEXT_FUNCTION,
 		.relation = SONDE_CONTEXT_CALLED,
@@ -130,14 +131,14 @@ static enum sonde_status add_paths(struct gather *gather, uint32_t track, uint32
 				   struct sonde_error *err)
 {
 	struct sonde_context_union *tree = gather->profile->tree;
-	struct sonde_context entry = entry_of(gather->profile, track);
+	struct sonde_context entry = sonde_derived_entry(gather->profile, track);
 	uint32_t count;
 	const struct sonde_call_node *nodes = sonde_call_tree_nodes(gather->tree, &count);
 	enum sonde_status status;
 
 	status = sonde_context_union_add(tree, SONDE_UNION_ROOT, &entry, &places[0], err);
 	for (uint32_t i = 1; !status && i < count; i++) {
-		struct sonde_context context = function_of(&nodes[i]);
+		struct sonde_context context = sonde_derived_context(nodes[i].function);
 
 		status = sonde_context_union_add(tree, places[nodes[i].parent], &context,
 						 &places[i], err);
@@ -218,8 +219,9 @@ static enum sonde_status find_contexts(struct derive *derive, struct sonde_error
 	while (derive->contexts.count < count) {
 		uint32_t node = (uint32_t)derive->contexts.count;
 		uint32_t parent = node ? derive->contexts.items[nodes[node].parent] : 0;
-		struct sonde_context context = node ? function_of(&nodes[node]) :
-						      entry_of(derive->profile, derive->track);
+		struct sonde_context context =
+			node ? sonde_derived_context(nodes[node].function) :
+			       sonde_derived_entry(derive->profile, derive->track);
 		uint32_t *found = sonde_vec_push(&derive->contexts);
 
 		if (!found)

@@ -22,6 +22,7 @@ struct query_options {
 	uint64_t timeout_ns; /* a query that takes longer is interrupted; 0: none */
 	bool no_cache;	     /* of the trees that are made for contexts and values */
 	unsigned int threads;
+	uint64_t memory_limit;	   /* bytes that SQLite may use, over all queries; 0: 1 GiB */
 	const char *const *derive; /* formulas: "ipc = instructions / cycles" are metrics of vals */
 	size_t derive_count;
 };
@@ -33,6 +34,9 @@ void query_close(struct query *query);
 
 /* The connection, read-only and limited: prepare and step on it as usual. Owned by the query. */
 sqlite3 *query_connection(struct query *query);
+
+/* Another time limit than that of the options; 0: none. */
+void query_set_timeout(struct query *query, uint64_t timeout_ns);
 
 /* Starts the clock of the time limit; before each statement. */
 void query_begin(struct query *query);

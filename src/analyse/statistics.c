@@ -111,15 +111,17 @@ double statistics_fisher_p(double f, double freedom_above, double freedom_below)
 					  freedom_below / (freedom_below + freedom_above * f));
 }
 
-/* Both series are of 1 / x^2 and good from here on; smaller x are stepped up to it. */
-#define SERIES_FROM 12
+/* Both series are of 1 / x^2 and good for large x; every x is stepped up by so much. */
+#define SERIES_STEPS 12
 
 double statistics_digamma(double x)
 {
 	double below = 0, r;
+	int step;
 
-	for (; x < SERIES_FROM; x++)
-		below += 1 / x;
+	for (step = 0; step < SERIES_STEPS; step++)
+		below += 1 / (x + step);
+	x += SERIES_STEPS;
 	r = 1 / (x * x);
 	return log(x) - 0.5 / x -
 	       r * (1. / 12 - r * (1. / 120 - r * (1. / 252 - r * (1. / 240 - r * (1. / 132))))) -
@@ -129,9 +131,11 @@ double statistics_digamma(double x)
 double statistics_trigamma(double x)
 {
 	double below = 0, r;
+	int step;
 
-	for (; x < SERIES_FROM; x++)
-		below += 1 / (x * x);
+	for (step = 0; step < SERIES_STEPS; step++)
+		below += 1 / ((x + step) * (x + step));
+	x += SERIES_STEPS;
 	r = 1 / (x * x);
 	return below + 1 / x + r / 2 +
 	       r / x * (1. / 6 - r * (1. / 30 - r * (1. / 42 - r * (1. / 30 - r * (5. / 66)))));

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rows of all runs out of one tree that all runs share. Each run in turn lends the tree its values, and is made a
+ * list of; so rows mean the same in every run. What the numbers tell is in compare_test.c.
+ */
+#include "analyse/compare.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/compare_private.h"
+#include "base/hash.h"
+#include "base/map.h"
+
+#define NO_ROW UINT32_MAX
+
+/* One run's values by context of the whole tree. */
+struct run_values {
+	double *self, *total;
+	struct cct_calls *calls;
+};
+
+struct collector {
+	struct comparison *comparison;
+	const struct cct *const *trees;
+	uint32_t **maps; /* by run: context of the whole for each of its own */
+	enum compare_by by;
+	struct compare_table *table;
+	struct run_values run;
+	struct sonde_key_map known;	/* rows by key and line */
+	struct sonde_key_map nameless; /* rows by what the context says */
+	uint32_t *row_of_context;
+};
+
+static bool add_row(struct collector *collector, const struct flat_row *place, uint32_t *number)
+{
+	struct compare_table *table = collector->table;
+	size_t runs = collector->comparison->run_count, first = table->values.count;
+	struct compare_row *row = sonde_vec_push(&table->rows);
+
+	if (!row || !sonde_vec_reserve(&table->values, 3 * runs))
+		return false;
+	memset(&table->values.items[first], 0, 3 * runs * sizeof(double));
+	table->values.count += 3 * runs;
+	*row = (struct compare_row){
+		.place = { .key = place->key, .line = place->line, .context = place->context },
+		.p = 1,
+		.adjusted_p = 1,
+		.self_runs = first,
+		.total_runs = first + runs,
+		.call_runs = first + 2 * runs,
+	};
+	*number = (uint32_t)(table->rows.count - 1);
+	return true;
+}
+
+/* A number for what has no key: the root, entries, and instructions of no known function. */
+static uint64_t nameless_identity(const struct cct *whole, uint32_t context)
+{
+	const struct sonde_context *place = &whole->contexts[context];
+	uint64_t identity = (uint64_t)place->kind << 32 | place->name;
+
+	if (place->kind != SONDE_CONTEXT_INSTRUCTION)
+		return identity;
+	return (place->address ^ (uint64_t)place->module << 40) * SONDE_HASH_FACTOR_1 ^ identity;
+}
+
+/* The row of a list's row, made where no run had it before. */
+static bool find_row(struct collector *collector, const struct flat_row *place, uint32_t *number)
+{
+	bool has_key = place->key != SONDE_NONE;
+	struct sonde_key_map *map = has_key ? &collector->known : &collector->nameless;
+	uint64_t identity = has_key ? (uint64_t)place->key << 32 | place->line :
+				      nameless_identity(collector->comparison->whole, place->context);
+
+	*number = sonde_key_map_find(map, identity);
+	if (*number != NO_ROW)
+		return true;
+	return add_row(collector, place, number) && sonde_key_map_add(map, identity, *number);
+}
+
+static void put_values(struct collector *collector, uint32_t row_number, size_t run,
+		       const struct flat_row *values)
+{
+	const struct compare_row *row = &collector->table->rows.items[row_number];
+	double *items = collector->table->values.items;
+
+	items[row->self_runs + run] += values->self;
+	items[row->total_runs + run] += values->total;
+	items[row->call_runs + run] += (double)values->calls.count;
+}
+
+static enum sonde_status collect_list(struct collector *collector, size_t run,
+				      struct sonde_error *err)
+{
+	struct comparison *comparison = collector->comparison;
+	struct cct_metric metric = { .name = comparison->metric_name,
+				     .self = collector->run.self,
+				     .total = collector->run.total };
+	struct cct view = *comparison->whole;
+	struct flat flat;
+	enum sonde_status status;
+	bool good = true;
+	size_t i;
+
+	view.metrics = &metric;
+	view.metric_count = 1;
+	view.calls = collector->run.calls;
+	status = flat_make(&flat, &view, (enum flat_key)collector->by, 0, err);
+	if (status)
+		return status;
+	for (i = 0; i < flat.rows.count && good; i++) {
+		uint32_t row;
+
+		good = find_row(collector, &flat.rows.items[i], &row);
+		if (good)
+			put_values(collector, row, run, &flat.rows.items[i]);
+	}
+	flat_release(&flat);
+	return good ? SONDE_OK : sonde_fail_nomem(err);
+}
+
+/* Every function of the tree is a row; what is enclosed in it adds to what it spent itself. */
+static enum sonde_status collect_contexts(struct collector *collector, size_t run,
+					  struct sonde_error *err)
+{
+	const struct cct *whole = collector->comparison->whole;
+	uint32_t context;
+
+	for (context = 0; context < whole->context_count; context++) {
+		uint32_t function = cct_function_context(whole, context);
+		uint32_t *row = &collector->row_of_context[function];
+		struct flat_row values = { .key = whole->contexts[function].function,
+					   .context = function,
+					   .self = collector->run.self[context] };
+
+		if (context == function) {
+			values.total = collector->run.total[context];
+			values.calls.count = collector->run.calls[context].count;
+		}
+		if (!values.self && !values.total && !values.calls.count)
+			continue;
+		if (*row == NO_ROW && !add_row(collector, &values, row))
+			return sonde_fail_nomem(err);
+		put_values(collector, *row, run, &values);
+	}
+	return SONDE_OK;
+}
+
+static void lend_values(struct collector *collector, size_t run)
+{
+	const struct cct *tree = collector->trees[run];
+	const uint32_t *map = collector->maps[run];
+	uint32_t count = collector->comparison->whole->context_count, metric, i;
+	const struct run_values *values = &collector->run;
+
+	memset(values->self, 0, count * sizeof(*values->self));
+	memset(values->total, 0, count * sizeof(*values->total));
+	memset(values->calls, 0, count * sizeof(*values->calls));
+	metric = cct_find_metric(tree, collector->comparison->metric_name);
+	for (i = 0; i < tree->context_count; i++) {
+		if (metric != SONDE_NONE) {
+			values->self[map[i]] += tree->metrics[metric].self[i];
+			values->total[map[i]] += tree->metrics[metric].total[i];
+		}
+		if (tree->calls)
+			values->calls[map[i]].count += tree->calls[i].count;
+	}
+}
+
+static void collector_release(struct collector *collector)
+{
+	free(collector->run.self);
+	free(collector->run.total);
+	free(collector->run.calls);
+	free(collector->row_of_context);
+	sonde_key_map_release(&collector->known);
+	sonde_key_map_release(&collector->nameless);
+}
+
+static bool collector_begin(struct collector *collector)
+{
+	size_t count = collector->comparison->whole->context_count;
+
+	collector->run = (struct run_values){
+		.self = calloc(count + 1, sizeof(double)),
+		.total = calloc(count + 1, sizeof(double)),
+		.calls = calloc(count + 1, sizeof(struct cct_calls)),
+	};
+	collector->row_of_context = malloc((count + 1) * sizeof(*collector->row_of_context));
+	if (!collector->run.self || !collector->run.total || !collector->run.calls ||
+	    !collector->row_of_context)
+		return false;
+	memset(collector->row_of_context, 0xff,
+	       (count + 1) * sizeof(*collector->row_of_context));
+	return true;
+}
+
+static enum sonde_status collect(struct comparison *comparison, const struct cct *const *trees,
+				 uint32_t **maps, enum compare_by by, struct compare_table *table,
+				 struct sonde_error *err)
+{
+	struct collector collector = {
+		.comparison = comparison, .trees = trees, .maps = maps, .by = by, .table = table
+	};
+	enum sonde_status status = collector_begin(&collector) ? SONDE_OK : sonde_fail_nomem(err);
+	size_t run;
+
+	for (run = 0; run < comparison->run_count && !status; run++) {
+		lend_values(&collector, run);
+		status = by == COMPARE_CONTEXT ? collect_contexts(&collector, run, err) :
+						 collect_list(&collector, run, err);
+	}
+	collector_release(&collector);
+	return status;
+}
+
+static bool all_have(const struct cct *const *trees, size_t count, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (trees[i]->metric_count && cct_find_metric(trees[i], name) == SONDE_NONE)
+			return false;
+	return true;
+}
+
+/* The metric that was asked for, or the first that all have; trees without any are empty and have it too. */
+static enum sonde_status choose_metric(struct comparison *comparison,
+				       const struct cct *const *trees, size_t count,
+				       const char *wanted, struct sonde_error *err)
+{
+	const struct cct *whole = comparison->whole;
+	uint32_t i, found = wanted ? cct_find_metric(whole, wanted) : SONDE_NONE;
+
+	if (wanted && whole->metric_count && (found == SONDE_NONE || !all_have(trees, count, wanted)))
+		return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
+				  found == SONDE_NONE ? "no metric '%s'" :
+							"not all recordings have a metric '%s'",
+				  wanted);
+	for (i = 0; !wanted && i < whole->metric_count && found == SONDE_NONE; i++)
+		if (all_have(trees, count, whole->metrics[i].name))
+			found = i;
+	if (found == SONDE_NONE && whole->metric_count)
+		return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
+				  "the recordings have no metric in common; 'sonde info' tells what "
+				  "each has");
+	if (found == SONDE_NONE)
+		return SONDE_OK;
+	comparison->metric = &whole->metrics[found];
+	comparison->metric_name = comparison->metric->name;
+	return SONDE_OK;
+}
+
+static bool sum_up(struct comparison *comparison, const struct cct *const *trees)
+{
+	struct compare_row *all = &comparison->all;
+	size_t runs = comparison->run_count, run;
+	uint32_t i;
+
+	*all = (struct compare_row){ .p = 1, .adjusted_p = 1 };
+	all->self_runs = comparison->values.count;
+	all->total_runs = all->self_runs;
+	all->call_runs = all->self_runs + runs;
+	if (!sonde_vec_reserve(&comparison->values, 2 * runs))
+		return false;
+	comparison->values.count += 2 * runs;
+	for (run = 0; run < runs; run++) {
+		double *value = &comparison->values.items[all->self_runs + run];
+		uint32_t metric = comparison->metric_name ?
+					  cct_find_metric(trees[run], comparison->metric_name) :
+					  SONDE_NONE;
+		uint64_t calls = 0;
+
+		*value = metric != SONDE_NONE && trees[run]->context_count ?
+				 trees[run]->metrics[metric].total[0] :
+				 0;
+		for (i = 0; trees[run]->calls && i < trees[run]->context_count; i++)
+			calls += trees[run]->calls[i].count;
+		value[runs] = (double)calls;
+	}
+	return true;
+}
+
+static void table_release(struct compare_table *table)
+{
+	sonde_vec_release(&table->rows);
+	sonde_vec_release(&table->values);
+}
+
+/* Rows to show, and rows by function, which tell how fast a run was. */
+static enum sonde_status make_rows(struct comparison *comparison, const struct cct *const *trees,
+				   uint32_t **maps, const struct compare_options *options,
+				   struct sonde_error *err)
+{
+	struct compare_table functions = { 0 }, shown = { 0 };
+	enum sonde_status status = collect(comparison, trees, maps, options->by, &shown, err);
+	const struct compare_table *measure = &shown;
+
+	if (!status && options->by != COMPARE_FUNCTION) {
+		status = collect(comparison, trees, maps, COMPARE_FUNCTION, &functions, err);
+		measure = &functions;
+	}
+	if (!status && !compare_measure_speed(comparison, measure, options))
+		status = sonde_fail_nomem(err);
+	table_release(&functions);
+	if (status) {
+		table_release(&shown);
+		return status;
+	}
+	memcpy(&comparison->rows, &shown.rows, sizeof(comparison->rows));
+	memcpy(&comparison->values, &shown.values, sizeof(comparison->values));
+	return SONDE_OK;
+}
+
+enum sonde_status compare_make(struct comparison *comparison, const struct cct *const *trees,
+			       size_t count, size_t before_count,
+			       const struct compare_options *options, struct sonde_error *err)
+{
+	uint32_t **maps = calloc(count + 1, sizeof(*maps));
+	enum sonde_status status;
+	size_t i;
+
+	*comparison = (struct comparison){
+		.by = options->by,
+		.run_count = count,
+		.before_count = before_count,
+		.can_test = before_count >= 2 && count - before_count >= 2,
+	};
+	status = maps ? cct_merge(trees, count, &comparison->whole, maps, err) :
+			sonde_fail_nomem(err);
+	if (!status)
+		status = choose_metric(comparison, trees, count, options->metric, err);
+	if (!status && comparison->metric_name)
+		status = make_rows(comparison, trees, maps, options, err);
+	if (!status && (!sum_up(comparison, trees) || !compare_test(comparison, options)))
+		status = sonde_fail_nomem(err);
+	for (i = 0; maps && i < count; i++)
+		free(maps[i]);
+	free(maps);
+	if (status)
+		compare_release(comparison);
+	return status;
+}
+
+void compare_release(struct comparison *comparison)
+{
+	sonde_vec_release(&comparison->rows);
+	sonde_vec_release(&comparison->values);
+	free(comparison->speed.logs);
+	cct_free(comparison->whole);
+	*comparison = (struct comparison){ 0 };
+}
+
+double compare_change(const struct compare_means *means)
+{
+	if (means->before == means->after)
+		return 0;
+	return means->before != 0 ? (means->after - means->before) / fabs(means->before) :
+				    copysign(INFINITY, means->after);
+}
+
+const char *compare_label(const struct comparison *comparison, const struct compare_row *row,
+			  char *space, size_t size)
+{
+	enum flat_key key = comparison->by == COMPARE_CONTEXT ? FLAT_FUNCTION :
+								(enum flat_key)comparison->by;
+
+	return flat_label(comparison->whole, key, &row->place, space, size);
+}
+
+double compare_likeness(const struct comparison *comparison, size_t run, size_t other)
+{
+	double common = 0, all = 0;
+	size_t i;
+
+	for (i = 0; i < comparison->rows.count; i++) {
+		const struct compare_row *row = &comparison->rows.items[i];
+		double value = fabs(compare_runs(comparison, row->self_runs)[run]);
+
+		all += value;
+		if (compare_runs(comparison, row->total_runs)[other] != 0)
+			common += value;
+	}
+	return all > 0 ? common / all : 1;
+}

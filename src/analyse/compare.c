@@ -28,9 +28,11 @@ struct collector {
 	enum compare_by by;
 	struct compare_table *table;
 	struct run_values run;
-	struct sonde_key_map known;	/* rows by key and line */
+	struct sonde_key_map known;    /* rows by key and line */
 	struct sonde_key_map nameless; /* rows by what the context says */
 	uint32_t *row_of_context;
+	uint32_t *
+		functions; /* by context: the nearest above or itself that is a function or an entry */
 };
 
 static bool add_row(struct collector *collector, const struct flat_row *place, uint32_t *number)
@@ -71,8 +73,9 @@ static bool find_row(struct collector *collector, const struct flat_row *place, 
 {
 	bool has_key = place->key != SONDE_NONE;
 	struct sonde_key_map *map = has_key ? &collector->known : &collector->nameless;
-	uint64_t identity = has_key ? (uint64_t)place->key << 32 | place->line :
-				      nameless_identity(collector->comparison->whole, place->context);
+	uint64_t identity = has_key ?
+				    (uint64_t)place->key << 32 | place->line :
+				    nameless_identity(collector->comparison->whole, place->context);
 
 	*number = sonde_key_map_find(map, identity);
 	if (*number != NO_ROW)
@@ -129,7 +132,7 @@ static enum sonde_status collect_contexts(struct collector *collector, size_t ru
 	uint32_t context;
 
 	for (context = 0; context < whole->context_count; context++) {
-		uint32_t function = cct_function_context(whole, context);
+		uint32_t function = collector->functions[context];
 		uint32_t *row = &collector->row_of_context[function];
 		struct flat_row values = { .key = whole->contexts[function].function,
 					   .context = function,
@@ -175,8 +178,21 @@ static void collector_release(struct collector *collector)
 	free(collector->run.total);
 	free(collector->run.calls);
 	free(collector->row_of_context);
+	free(collector->functions);
 	sonde_key_map_release(&collector->known);
 	sonde_key_map_release(&collector->nameless);
+}
+
+static void find_functions(uint32_t *functions, const struct cct *whole)
+{
+	uint32_t i;
+
+	for (i = 0; i < whole->context_count; i++) {
+		const struct sonde_context *context = &whole->contexts[i];
+		bool is_function = context->kind <= SONDE_CONTEXT_FUNCTION;
+
+		functions[i] = is_function ? i : functions[context->parent];
+	}
 }
 
 static bool collector_begin(struct collector *collector)
@@ -189,11 +205,12 @@ static bool collector_begin(struct collector *collector)
 		.calls = calloc(count + 1, sizeof(struct cct_calls)),
 	};
 	collector->row_of_context = malloc((count + 1) * sizeof(*collector->row_of_context));
+	collector->functions = malloc((count + 1) * sizeof(*collector->functions));
 	if (!collector->run.self || !collector->run.total || !collector->run.calls ||
-	    !collector->row_of_context)
+	    !collector->row_of_context || !collector->functions)
 		return false;
-	memset(collector->row_of_context, 0xff,
-	       (count + 1) * sizeof(*collector->row_of_context));
+	find_functions(collector->functions, collector->comparison->whole);
+	memset(collector->row_of_context, 0xff, (count + 1) * sizeof(*collector->row_of_context));
 	return true;
 }
 
@@ -234,7 +251,8 @@ static enum sonde_status choose_metric(struct comparison *comparison,
 	const struct cct *whole = comparison->whole;
 	uint32_t i, found = wanted ? cct_find_metric(whole, wanted) : SONDE_NONE;
 
-	if (wanted && whole->metric_count && (found == SONDE_NONE || !all_have(trees, count, wanted)))
+	if (wanted && whole->metric_count &&
+	    (found == SONDE_NONE || !all_have(trees, count, wanted)))
 		return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
 				  found == SONDE_NONE ? "no metric '%s'" :
 							"not all recordings have a metric '%s'",
@@ -243,9 +261,10 @@ static enum sonde_status choose_metric(struct comparison *comparison,
 		if (all_have(trees, count, whole->metrics[i].name))
 			found = i;
 	if (found == SONDE_NONE && whole->metric_count)
-		return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
-				  "the recordings have no metric in common; 'sonde info' tells what "
-				  "each has");
+		return sonde_fail(
+			err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
+			"the recordings have no metric in common; 'sonde info' tells what "
+			"each has");
 	if (found == SONDE_NONE)
 		return SONDE_OK;
 	comparison->metric = &whole->metrics[found];

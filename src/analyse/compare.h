@@ -20,9 +20,9 @@ enum compare_by {
 
 struct compare_options {
 	enum compare_by by;
-	const char *metric; /* NULL: the first that all have */
-	double level;	    /* how often chance may make a change where there is none: 0.01 */
-	double least_share; /* of the whole: below it a row is small: not tested */
+	const char *metric;  /* NULL: the first that all have */
+	double level;	     /* how often chance may make a change where there is none: 0.01 */
+	double least_share;  /* of the whole: below it a row is small: not tested */
 	double least_change; /* relative: below it no change is significant, however certain */
 	bool raw;	     /* leave the common speed of runs in */
 };
@@ -50,8 +50,8 @@ struct compare_row {
 
 /* How runs differed in speed as a whole: a busy machine slows all functions alike. */
 struct compare_speed {
-	bool known;   /* else all are 0: too few functions are in all runs, or no time is compared */
-	double *logs; /* by run; those before have a mean of 0 */
+	bool known; /* else all are 0: too few functions are in all runs, or no time is compared */
+	double *logs;  /* by run; those before have a mean of 0 */
 	double change; /* relative: 0.02 where the runs after were 2 % slower */
 	double p;
 };
@@ -118,7 +118,8 @@ struct compare_difference {
 struct compare_exactly {
 	struct cct *whole; /* owned */
 	uint64_t count;
-	SONDE_VEC(struct compare_difference) first; /* at most `most` of them, in the order of contexts */
+	SONDE_VEC(struct compare_difference)
+	first; /* at most `most` of them: kind by kind, in the order of contexts */
 };
 
 /* Same contexts, same calls, same values, but for the rounding of numbers with a fraction. */

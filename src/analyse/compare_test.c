@@ -27,16 +27,19 @@ static struct compare_means means_of(const struct comparison *comparison, const 
 }
 
 /* The test of values that are in the order of runs. */
-static struct statistics_test test_values(const struct comparison *comparison,
-					  const double *values)
+static struct statistics_test test_values(const struct comparison *comparison, const double *values,
+					  const struct statistics_prior *prior)
 {
 	struct statistics_sample before = statistics_sample(values, comparison->before_count);
 	struct statistics_sample after =
 		statistics_sample(values + comparison->before_count,
 				  comparison->run_count - comparison->before_count);
 
-	return statistics_moderated(&before, &after, &comparison->prior);
+	return statistics_moderated(&before, &after, prior);
 }
+
+/* For values that nothing else was measured like. */
+static const struct statistics_prior no_prior;
 
 static bool all_positive(const double *values, size_t count)
 {
@@ -110,7 +113,7 @@ static void finish_speed(struct comparison *comparison)
 	for (run = 0; run < comparison->run_count; run++)
 		speed->logs[run] -= means.before;
 	speed->change = expm1(means.after - means.before);
-	speed->p = test_values(comparison, speed->logs).p;
+	speed->p = test_values(comparison, speed->logs, &no_prior).p;
 	speed->known = true;
 }
 
@@ -198,22 +201,22 @@ static bool is_significant(const struct compare_row *row, const struct compare_o
 static void test_rows(struct comparison *comparison, const struct compare_options *options,
 		      double *space, size_t *order, double *values)
 {
-	const struct statistics_prior none = { 0 }, prior = comparison->prior;
 	size_t count = 0, i;
 
 	for (i = 0; i < comparison->rows.count; i++) {
 		struct compare_row *row = &comparison->rows.items[i];
+		bool logarithms;
 
 		if (row->small)
 			continue;
 		/* the prior is about logarithms */
-		comparison->prior =
-			even_out(comparison, row->self_runs, true, values) ? prior : none;
-		row->p = test_values(comparison, values).p;
+		logarithms = even_out(comparison, row->self_runs, true, values);
+		row->p =
+			test_values(comparison, values, logarithms ? &comparison->prior : &no_prior)
+				.p;
 		row->tested = true;
 		space[count++] = row->p;
 	}
-	comparison->prior = prior;
 	comparison->tested_count = count;
 	statistics_adjust(space, count, order);
 	for (i = 0, count = 0; i < comparison->rows.count; i++) {
@@ -232,7 +235,6 @@ static void test_whole(struct comparison *comparison, const struct compare_optio
 		       double *values)
 {
 	struct compare_row *all = &comparison->all;
-	const struct statistics_prior prior = comparison->prior;
 	const double *runs = compare_runs(comparison, all->self_runs);
 	bool logarithms = all_positive(runs, comparison->run_count);
 	size_t run;
@@ -244,9 +246,7 @@ static void test_whole(struct comparison *comparison, const struct compare_optio
 		return;
 	for (run = 0; run < comparison->run_count; run++)
 		values[run] = logarithms ? log(runs[run]) : runs[run];
-	comparison->prior = (struct statistics_prior){ 0 };
-	all->p = test_values(comparison, values).p;
-	comparison->prior = prior;
+	all->p = test_values(comparison, values, &no_prior).p;
 	all->tested = true;
 	all->adjusted_p = fmin(1, all->p * QUESTIONS);
 	all->significant = is_significant(all, options);

@@ -13,7 +13,8 @@
 struct sonde_open_call {
 	uint32_t function;
 	uint32_t depth; /* as recorded */
-	uint32_t mark;	/* the owner's own */
+	uint32_t mark;	/* the owner's own, as is the time */
+	uint64_t time_ns;
 };
 
 /* Outermost first. A zeroed struct is an empty stack; release it with sonde_vec_release(). */
@@ -37,6 +38,7 @@ static inline bool sonde_call_stack_push(struct sonde_call_stack *stack,
 	call->function = event->function;
 	call->depth = event->depth;
 	call->mark = mark;
+	call->time_ns = event->time_ns;
 	return true;
 }
 

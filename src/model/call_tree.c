@@ -19,8 +19,11 @@ struct sonde_call_tree {
 	struct sonde_key_map children; /* (parent, function) -> node */
 	struct sonde_call_stack open;  /* marks: the nodes */
 	uint32_t current;	       /* the node that the track is in */
-	bool has_time;		       /* an event came: last_ns is set */
-	uint64_t last_ns;	       /* never goes back, whatever the events do */
+	bool has_time;		       /* an event came: the times are set */
+	uint64_t first_ns;
+	uint64_t last_ns; /* never goes back, whatever the events do */
+	bool with_durations;
+	SONDE_VEC(struct sonde_sketch) durations; /* by function */
 };
 
 /* Who is told of changes; `told` NULL: nobody. */
@@ -49,10 +52,28 @@ struct sonde_call_tree *sonde_call_tree_new(void)
 	return tree;
 }
 
+struct sonde_call_tree *sonde_call_tree_new_with_durations(void)
+{
+	struct sonde_call_tree *tree = sonde_call_tree_new();
+
+	if (tree)
+		tree->with_durations = true;
+	return tree;
+}
+
+static void clear_durations(struct sonde_call_tree *tree)
+{
+	for (size_t i = 0; i < tree->durations.count; i++)
+		sonde_sketch_release(&tree->durations.items[i]);
+	tree->durations.count = 0;
+}
+
 void sonde_call_tree_free(struct sonde_call_tree *tree)
 {
 	if (!tree)
 		return;
+	clear_durations(tree);
+	sonde_vec_release(&tree->durations);
 	sonde_vec_release(&tree->nodes);
 	sonde_vec_release(&tree->open);
 	sonde_key_map_release(&tree->children);
@@ -62,26 +83,63 @@ void sonde_call_tree_free(struct sonde_call_tree *tree)
 void sonde_call_tree_clear(struct sonde_call_tree *tree)
 {
 	sonde_key_map_release(&tree->children);
+	clear_durations(tree);
 	tree->nodes.count = 1;
-	tree->nodes.items[0].calls = 0;
 	tree->nodes.items[0].self_ns = 0;
 	tree->open.count = 0;
 	tree->current = 0;
 	tree->has_time = false;
-	tree->last_ns = 0;
+	tree->first_ns = tree->last_ns = 0;
 }
 
-/* The time up to this event belongs to the present node. */
 static inline void pass_time(struct sonde_call_tree *tree, uint64_t time_ns)
 {
-	if (!tree->has_time) {
+	if (__builtin_expect(!tree->has_time, 0)) {
 		tree->has_time = true;
-		tree->last_ns = time_ns;
+		tree->first_ns = tree->last_ns = time_ns;
 	}
-	if (time_ns <= tree->last_ns)
-		return;
-	tree->nodes.items[tree->current].self_ns += time_ns - tree->last_ns;
-	tree->last_ns = time_ns;
+	if (time_ns > tree->last_ns)
+		tree->last_ns = time_ns;
+}
+
+static bool add_duration(struct sonde_call_tree *tree, uint32_t function, uint64_t duration_ns)
+{
+	while (function >= tree->durations.count) {
+		struct sonde_sketch *sketch = sonde_vec_push(&tree->durations);
+
+		if (!sketch)
+			return false;
+		*sketch = (struct sonde_sketch){ 0 };
+	}
+	return sonde_sketch_add(&tree->durations.items[function], duration_ns);
+}
+
+/* The innermost call ends now. */
+static inline bool close_innermost(struct sonde_call_tree *tree, struct sonde_call_node **closed)
+{
+	const struct sonde_open_call *call = &tree->open.items[--tree->open.count];
+	struct sonde_call_node *node = &tree->nodes.items[call->mark];
+	uint64_t duration_ns = tree->last_ns - call->time_ns;
+
+	node->sum_ns += duration_ns;
+	node->min_ns = duration_ns < node->min_ns ? duration_ns : node->min_ns;
+	node->max_ns = duration_ns > node->max_ns ? duration_ns : node->max_ns;
+	node->squares += (double)duration_ns * (double)duration_ns;
+	*closed = node;
+	return !tree->with_durations || add_duration(tree, node->function, duration_ns);
+}
+
+/* Calls whose returns are not there, down to a number of open ones. */
+static bool close_unfinished(struct sonde_call_tree *tree, size_t count)
+{
+	while (tree->open.count > count) {
+		struct sonde_call_node *node;
+
+		if (!close_innermost(tree, &node))
+			return false;
+		node->unfinished++;
+	}
+	return true;
 }
 
 static enum sonde_status add_node(struct sonde_call_tree *tree, uint64_t key, uint32_t *node,
@@ -100,6 +158,7 @@ static enum sonde_status add_node(struct sonde_call_tree *tree, uint64_t key, ui
 	*added = (struct sonde_call_node){
 		.parent = (uint32_t)(key >> 32),
 		.function = (uint32_t)key,
+		.min_ns = UINT64_MAX,
 	};
 	if (sonde_key_map_add(&tree->children, key, *node))
 		return SONDE_OK;
@@ -121,14 +180,16 @@ static inline void set_current(struct sonde_call_tree *tree)
 }
 
 /* A call at this depth: those at its depth or deeper are over, though their returns are lost. */
-static void close_lost(struct sonde_call_tree *tree, uint32_t depth)
+static bool close_lost(struct sonde_call_tree *tree, uint32_t depth)
 {
 	size_t count = tree->open.count;
 
 	while (count && tree->open.items[count - 1].depth >= depth)
 		count--;
-	tree->open.count = count;
+	if (!close_unfinished(tree, count))
+		return false;
 	set_current(tree);
+	return true;
 }
 
 static inline enum sonde_status add_call(struct sonde_call_tree *tree,
@@ -142,8 +203,9 @@ static inline enum sonde_status add_call(struct sonde_call_tree *tree,
 	/* depth 0 is no depth: a source that does not say */
 	if (__builtin_expect(event->depth && open->count &&
 				     open->items[open->count - 1].depth >= event->depth,
-			     0))
-		close_lost(tree, event->depth);
+			     0) &&
+	    !close_lost(tree, event->depth))
+		return sonde_fail_nomem(err);
 	key = (uint64_t)tree->current << 32 | event->function;
 	node = sonde_key_map_find(&tree->children, key);
 	if (__builtin_expect(node == SONDE_NONE, 0)) {
@@ -154,6 +216,7 @@ static inline enum sonde_status add_call(struct sonde_call_tree *tree,
 	}
 	if (!sonde_call_stack_push(&tree->open, event, node))
 		return sonde_fail_nomem(err);
+	tree->open.items[tree->open.count - 1].time_ns = tree->last_ns;
 	tree->nodes.items[node].calls++;
 	tree->current = node;
 	return tell(tree, listener, err);
@@ -184,6 +247,7 @@ static inline enum sonde_status leave_call(struct sonde_call_tree *tree,
 					   const struct listener *listener, struct sonde_error *err)
 {
 	const struct sonde_call_stack *open = &tree->open;
+	struct sonde_call_node *node;
 	size_t left;
 
 	if (!open->count)
@@ -195,7 +259,9 @@ static inline enum sonde_status leave_call(struct sonde_call_tree *tree,
 		left = search_left(open, event);
 	if (left == SONDE_NO_CALL)
 		return SONDE_OK;
-	tree->open.count = left;
+	if (!close_unfinished(tree, left + 1) || !close_innermost(tree, &node))
+		return sonde_fail_nomem(err);
+	node->exceptions += event->kind == SONDE_EVENT_EXCEPTION;
 	set_current(tree);
 	return tell(tree, listener, err);
 }
@@ -222,15 +288,30 @@ enum sonde_status sonde_call_tree_add(struct sonde_call_tree *tree,
 	return SONDE_OK;
 }
 
+/* What is spent in a node and in none below it. */
+static void set_self(struct sonde_call_tree *tree)
+{
+	struct sonde_call_node *nodes = tree->nodes.items;
+
+	nodes[0].self_ns = tree->last_ns - tree->first_ns;
+	for (size_t i = 1; i < tree->nodes.count; i++) {
+		nodes[i].self_ns = nodes[i].sum_ns;
+		nodes[nodes[i].parent].self_ns -= nodes[i].sum_ns;
+	}
+}
+
 enum sonde_status sonde_call_tree_end(struct sonde_call_tree *tree,
 				      sonde_call_tree_change *on_change, void *user,
 				      struct sonde_error *err)
 {
 	const struct listener listener = { .told = on_change, .user = user };
+	bool is_inside = tree->open.count;
 
-	if (!tree->open.count)
+	if (!close_unfinished(tree, 0))
+		return sonde_fail_nomem(err);
+	set_self(tree);
+	if (!is_inside)
 		return SONDE_OK;
-	tree->open.count = 0;
 	tree->current = 0;
 	return tell(tree, &listener, err);
 }
@@ -240,4 +321,19 @@ const struct sonde_call_node *sonde_call_tree_nodes(const struct sonde_call_tree
 {
 	*count = (uint32_t)tree->nodes.count;
 	return tree->nodes.items;
+}
+
+const struct sonde_sketch *sonde_call_tree_durations(const struct sonde_call_tree *tree,
+						     uint32_t *count)
+{
+	*count = (uint32_t)tree->durations.count;
+	return tree->durations.items;
+}
+
+bool sonde_call_tree_times(const struct sonde_call_tree *tree, uint64_t *first_ns,
+			   uint64_t *last_ns)
+{
+	*first_ns = tree->first_ns;
+	*last_ns = tree->last_ns;
+	return tree->has_time;
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Events -> contexts and values: the calls of one track as a tree in which equal paths are one node,
- * with how often each was called and how long it ran itself. This is the only place where that is
- * derived. Memory grows with distinct paths.
+ * with how often each was called and how long it ran. This is the only place where that is derived.
+ * Memory grows with distinct paths.
  */
 #ifndef SONDE_MODEL_CALL_TREE_H
 #define SONDE_MODEL_CALL_TREE_H
 
 #include <sonde/recording.h>
+
+#include "store/sketch.h"
 
 struct sonde_call_tree;
 
@@ -16,10 +18,17 @@ struct sonde_call_node {
 	uint32_t parent;   /* SONDE_NONE for node 0; parents come before children */
 	uint32_t function; /* SONDE_NONE for node 0 */
 	uint64_t calls;
-	uint64_t self_ns;
+	uint64_t exceptions;	 /* of those: left by an exception */
+	uint64_t unfinished;	 /* of those: the return is not there */
+	uint64_t self_ns;	 /* known after the end */
+	uint64_t sum_ns;	 /* of the durations of its calls */
+	uint64_t min_ns, max_ns; /* of one call */
+	double squares;		 /* sum of the squared durations */
 };
 
 struct sonde_call_tree *sonde_call_tree_new(void);
+/* One that also keeps how the durations of each function's calls are distributed. */
+struct sonde_call_tree *sonde_call_tree_new_with_durations(void);
 void sonde_call_tree_free(struct sonde_call_tree *tree);
 
 /* Makes it empty again, keeping its memory. */
@@ -43,6 +52,14 @@ enum sonde_status sonde_call_tree_end(struct sonde_call_tree *tree,
 
 const struct sonde_call_node *sonde_call_tree_nodes(const struct sonde_call_tree *tree,
 						    uint32_t *count);
+
+/* By function, of one with durations; functions from *count on were not called. */
+const struct sonde_sketch *sonde_call_tree_durations(const struct sonde_call_tree *tree,
+						     uint32_t *count);
+
+/* Of the first event and of the last; false (and zeros) where there was none. */
+bool sonde_call_tree_times(const struct sonde_call_tree *tree, uint64_t *first_ns,
+			   uint64_t *last_ns);
 
 /* The metrics that are made of it, in this order: self_ns as seconds, and calls. */
 #define SONDE_METRIC_TIME "REALTIME (sec)"

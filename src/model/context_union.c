@@ -537,3 +537,18 @@ uint32_t sonde_context_union_find(const struct sonde_context_union *tree, uint32
 
 	return node == SONDE_NONE ? SONDE_NONE : tree->numbers[node];
 }
+
+uint32_t sonde_context_union_class(const struct sonde_context_union *tree, uint32_t function)
+{
+	return function < tree->class_of.count ? tree->class_of.items[function] : SONDE_NONE;
+}
+
+uint32_t sonde_context_union_class_function(const struct sonde_context_union *tree, uint32_t number)
+{
+	return tree->classes.items[number].first;
+}
+
+uint32_t sonde_context_union_class_count(const struct sonde_context_union *tree)
+{
+	return (uint32_t)tree->classes.count;
+}

@@ -30,6 +30,15 @@ enum sonde_status sonde_context_union_add(struct sonde_context_union *tree, uint
 					  const struct sonde_context *context, uint32_t *node,
 					  struct sonde_error *err);
 
+/*
+ * The class of a function that a context has: functions that say the same have the same, from 0 on.
+ * SONDE_NONE of one that was not met. Of a union by content only. And the first function of a class.
+ */
+uint32_t sonde_context_union_class(const struct sonde_context_union *tree, uint32_t function);
+uint32_t sonde_context_union_class_function(const struct sonde_context_union *tree,
+					    uint32_t number);
+uint32_t sonde_context_union_class_count(const struct sonde_context_union *tree);
+
 /* Orders and numbers them; nothing can be added after that. */
 enum sonde_status sonde_context_union_finish(struct sonde_context_union *tree,
 					     struct sonde_error *err);

@@ -31,6 +31,9 @@ enum sonde_status sonde_derived_profile_init(struct sonde_derived_profile *profi
 					     struct sonde_error *err);
 void sonde_derived_profile_release(struct sonde_derived_profile *profile);
 
+/* A thread that its process began with: by its id where the system gave one, else the first. */
+bool sonde_track_is_main(const struct sonde_definitions *definitions, uint32_t track);
+
 /* The first run: takes the events of one track and its end, and adds its paths to the tree. */
 enum sonde_status sonde_gather_paths_new(struct sonde_derived_profile *profile,
 					 struct sonde_sink **sink, struct sonde_error *err);

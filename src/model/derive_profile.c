@@ -72,8 +72,7 @@ void sonde_derived_profile_release(struct sonde_derived_profile *profile)
 	profile->has_lock = false;
 }
 
-/* By its id where the system gave one, else the first of its process. */
-static bool is_main_thread(const struct sonde_definitions *definitions, uint32_t number)
+bool sonde_track_is_main(const struct sonde_definitions *definitions, uint32_t number)
 {
 	const struct sonde_track *track = sonde_definitions_track(definitions, number);
 	const struct sonde_process *process =
@@ -88,7 +87,7 @@ static bool is_main_thread(const struct sonde_definitions *definitions, uint32_t
 
 static struct sonde_context entry_of(const struct sonde_derived_profile *profile, uint32_t track)
 {
-	bool is_main = is_main_thread(profile->definitions, track);
+	bool is_main = sonde_track_is_main(profile->definitions, track);
 
 	return (struct sonde_context){
 		.function = SONDE_NONE,

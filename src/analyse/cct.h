@@ -9,6 +9,8 @@
 
 #include <sonde/pipeline.h>
 
+struct cct_formula;
+
 /* By context. `total` is what was spent in it and below, `self` what in it alone. */
 struct cct_metric {
 	const char *name; /* "REALTIME (sec)", "CALLS", "cycles" */
@@ -16,6 +18,8 @@ struct cct_metric {
 	double ns;   /* nanoseconds in one: 1e9 of "(sec)"; 0: it is no time */
 	bool hidden; /* not meant to be shown unless it is asked for */
 	double *self, *total;
+	/* Of a derived one: its values do not add up, see analyse/derive.h. NULL: it was measured. */
+	struct cct_formula *formula;
 };
 
 /* What calls tell and samples do not; all durations are of single calls, those in recursion too. */
@@ -110,7 +114,7 @@ uint32_t cct_function_context(const struct cct *cct, uint32_t context);
 /*
  * A new metric by a formula over others: "ipc = instructions / cycles". Names with other characters than
  * letters, digits, '_' and '.' are in double quotes. It is worked out from self for self, and from total
- * for total. In derive.c.
+ * for total. "@FILE": all of a YAML file as HPCToolkit's metrics are described in. In derive.c.
  */
 enum sonde_status cct_derive(struct cct *cct, const char *formula, struct sonde_error *err);
 

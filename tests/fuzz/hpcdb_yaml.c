@@ -21,29 +21,29 @@ static void put_any(void *data, uint32_t reference, struct sonde_buffer *out)
 	sonde_buffer_put_format(out, "*%u", reference);
 }
 
-static void use_formula(const struct hpcdb_formula *formula)
+static void use_formula(const struct sonde_expression *formula)
 {
-	struct hpcdb_formula_values values = { .value = 2, .find = find_any };
-	struct hpcdb_formula again = { 0 };
+	struct sonde_expression_values values = { .value = 2, .find = find_any };
+	struct sonde_expression again = { 0 };
 	struct sonde_buffer text = { 0 };
 	double result, other;
 
 	if (!formula->nodes.count || formula->nodes.count > 300)
 		return;
-	hpcdb_formula_put_yaml(formula, &text, put_any, NULL);
+	sonde_expression_put_yaml(formula, &text, put_any, NULL);
 	sonde_buffer_clear(&text);
-	hpcdb_formula_put_text(formula, &text);
-	if (hpcdb_formula_parse(&again, text.data, text.size, NULL) == SONDE_OK &&
-	    hpcdb_formula_evaluate(formula, &values, &result) &&
-	    hpcdb_formula_evaluate(&again, &values, &other))
+	sonde_expression_put_text(formula, &text);
+	if (sonde_expression_parse(&again, text.data, text.size, NULL) == SONDE_OK &&
+	    sonde_expression_evaluate(formula, &values, &result) &&
+	    sonde_expression_evaluate(&again, &values, &other))
 		REQUIRE(result == other);
-	hpcdb_formula_release(&again);
+	sonde_expression_release(&again);
 	sonde_buffer_release(&text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct hpcdb_formula_values values = { .value = 2, .find = find_any };
+	struct sonde_expression_values values = { .value = 2, .find = find_any };
 	struct hpcdb_taxonomy taxonomy;
 	double result;
 

@@ -230,7 +230,7 @@ static enum sonde_status check_yaml(struct hpcdb_check *check, struct sonde_erro
 void hpcdb_check_release(struct hpcdb_check *check)
 {
 	for (size_t i = 0; i < check->statistics.count; i++)
-		hpcdb_formula_release(&check->statistics.items[i].formula);
+		sonde_expression_release(&check->statistics.items[i].formula);
 	sonde_vec_release(&check->statistics);
 	free(check->first_statistics);
 	free(check->prop_instances);

@@ -7,9 +7,9 @@
 #include "base/sort.h"
 #include "formats/hpcdb/hpcdb_cct.h"
 #include "formats/hpcdb/hpcdb_findings.h"
-#include "formats/hpcdb/hpcdb_formula.h"
 #include "formats/hpcdb/hpcdb_ids.h"
 #include "formats/hpcdb/hpcdb_trace.h"
+#include "model/formula.h"
 
 #define HPCDB_IDS_OF_METRICS 65536
 
@@ -26,7 +26,7 @@ struct hpcdb_scope_ids {
 
 /* A statistic that can be worked out. */
 struct hpcdb_statistic {
-	struct hpcdb_formula formula;
+	struct sonde_expression formula;
 	uint16_t id;
 	uint8_t combine;
 	bool is_squares;

@@ -16,15 +16,15 @@
 
 double hpcdb_statistic_apply(const struct hpcdb_statistic *statistic, double value)
 {
-	const struct hpcdb_formula_node *node = statistic->formula.nodes.items;
-	struct hpcdb_formula_values values = { .value = value };
+	const struct sonde_expression_node *node = statistic->formula.nodes.items;
+	struct sonde_expression_values values = { .value = value };
 	double result;
 
 	if (statistic->formula.nodes.count == 1)
-		return node->operation == HPCDB_VALUE ? value : node->number;
+		return node->operation == SONDE_OPERATION_VALUE ? value : node->number;
 	if (statistic->is_squares)
 		return value * value;
-	return hpcdb_formula_evaluate(&statistic->formula, &values, &result) ? result : NAN;
+	return sonde_expression_evaluate(&statistic->formula, &values, &result) ? result : NAN;
 }
 
 double hpcdb_statistic_combine(const struct hpcdb_statistic *statistic, double a, double b)
@@ -34,20 +34,20 @@ double hpcdb_statistic_combine(const struct hpcdb_statistic *statistic, double a
 	return statistic->combine == HPCDB_COMBINE_MIN ? fmin(a, b) : fmax(a, b);
 }
 
-static bool is_squares(const struct hpcdb_formula *formula)
+static bool is_squares(const struct sonde_expression *formula)
 {
-	const struct hpcdb_formula_node *nodes = formula->nodes.items;
+	const struct sonde_expression_node *nodes = formula->nodes.items;
 
-	return formula->nodes.count == 3 && nodes[2].operation == HPCDB_POWER &&
-	       nodes[0].operation == HPCDB_VALUE && nodes[1].operation == HPCDB_NUMBER &&
-	       nodes[1].number == 2;
+	return formula->nodes.count == 3 && nodes[2].operation == SONDE_OPERATION_POWER &&
+	       nodes[0].operation == SONDE_OPERATION_VALUE &&
+	       nodes[1].operation == SONDE_OPERATION_NUMBER && nodes[1].number == 2;
 }
 
 /* A formula of $$ and numbers alone. */
-static bool is_unary(const struct hpcdb_formula *formula)
+static bool is_unary(const struct sonde_expression *formula)
 {
 	for (size_t i = 0; i < formula->nodes.count; i++) {
-		if (formula->nodes.items[i].operation == HPCDB_REFERENCE)
+		if (formula->nodes.items[i].operation == SONDE_OPERATION_REFERENCE)
 			return false;
 	}
 	return true;
@@ -58,22 +58,22 @@ static enum sonde_status plan_statistic(struct hpcdb_check *check,
 					struct sonde_error *err)
 {
 	struct hpcdb_statistic *statistic;
-	struct hpcdb_formula formula = { 0 };
+	struct sonde_expression formula = { 0 };
 	enum sonde_status status;
 
 	if (summary->combine > HPCDB_COMBINE_MAX)
 		return SONDE_OK;
-	status =
-		hpcdb_formula_parse(&formula, summary->formula.text, summary->formula.length, NULL);
+	status = sonde_expression_parse(&formula, summary->formula.text, summary->formula.length,
+					NULL);
 	if (status == SONDE_NOMEM)
 		return sonde_fail_nomem(err);
 	if (status < 0 || !is_unary(&formula)) {
-		hpcdb_formula_release(&formula);
+		sonde_expression_release(&formula);
 		return SONDE_OK;
 	}
 	statistic = sonde_vec_push(&check->statistics);
 	if (!statistic) {
-		hpcdb_formula_release(&formula);
+		sonde_expression_release(&formula);
 		return sonde_fail_nomem(err);
 	}
 	*statistic = (struct hpcdb_statistic){ formula, summary->id, summary->combine,

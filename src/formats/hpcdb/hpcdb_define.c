@@ -8,8 +8,8 @@
 
 #include "base/arena.h"
 #include "base/json.h"
-#include "formats/hpcdb/hpcdb_formula.h"
 #include "formats/hpcdb/hpcdb_read.h"
+#include "model/formula.h"
 
 /* Where kinds go whose number means something else here; a database has no more than 255. */
 #define OTHER_KINDS 200
@@ -111,13 +111,13 @@ static const char *statistic_name(const struct hpcdb_summary *summary, char *spa
 	static const char *const combines[] = { "sum", "min", "max" };
 	const char *combine = summary->combine <= HPCDB_COMBINE_MAX ? combines[summary->combine] :
 								      "other";
-	struct hpcdb_formula formula = { 0 };
+	struct sonde_expression formula = { 0 };
 	struct sonde_buffer canonical = { 0 };
 	const char *name = space, *text = NULL;
 
-	if (hpcdb_formula_parse(&formula, summary->formula.text, summary->formula.length, NULL) ==
-	    SONDE_OK) {
-		hpcdb_formula_put_text(&formula, &canonical);
+	if (sonde_expression_parse(&formula, summary->formula.text, summary->formula.length,
+				   NULL) == SONDE_OK) {
+		sonde_expression_put_text(&formula, &canonical);
 		text = sonde_buffer_text(&canonical);
 	}
 	if (!text)
@@ -129,7 +129,7 @@ static const char *statistic_name(const struct hpcdb_summary *summary, char *spa
 		name = "count";
 	else if (!strcmp(text, "$$^2") && summary->combine == HPCDB_COMBINE_SUM)
 		name = "sum of squares";
-	hpcdb_formula_release(&formula);
+	sonde_expression_release(&formula);
 	sonde_buffer_release(&canonical);
 	return name;
 }

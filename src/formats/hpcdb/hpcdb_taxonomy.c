@@ -10,10 +10,10 @@
 void hpcdb_taxonomy_release(struct hpcdb_taxonomy *taxonomy)
 {
 	for (size_t i = 0; i < taxonomy->inputs.count; i++)
-		hpcdb_formula_release(&taxonomy->inputs.items[i].formula);
+		sonde_expression_release(&taxonomy->inputs.items[i].formula);
 	for (size_t i = 0; i < taxonomy->variants.count; i++) {
 		for (int cost = 0; cost < HPCDB_COSTS; cost++)
-			hpcdb_formula_release(&taxonomy->variants.items[i].costs[cost]);
+			sonde_expression_release(&taxonomy->variants.items[i].costs[cost]);
 	}
 	sonde_vec_release(&taxonomy->inputs);
 	sonde_vec_release(&taxonomy->metrics);
@@ -36,7 +36,7 @@ static uint32_t find_variant(const struct hpcdb_taxonomy *taxonomy,
 /* As deep as metrics are within each other, which the reader bounds. */
 bool hpcdb_taxonomy_evaluate(const struct hpcdb_taxonomy *taxonomy, uint32_t metric,
 			     uint32_t variant, enum hpcdb_cost cost,
-			     const struct hpcdb_formula_values *values, double *result)
+			     const struct sonde_expression_values *values, double *result)
 {
 	const struct hpcdb_shown_metric *shown = &taxonomy->metrics.items[metric];
 	const struct hpcdb_variant *chosen;
@@ -48,7 +48,7 @@ bool hpcdb_taxonomy_evaluate(const struct hpcdb_taxonomy *taxonomy, uint32_t met
 		return false;
 	chosen = &taxonomy->variants.items[shown->first_variant + variant];
 	if (chosen->kind == HPCDB_BY_FORMULA)
-		return hpcdb_formula_evaluate(&chosen->costs[cost], values, result);
+		return sonde_expression_evaluate(&chosen->costs[cost], values, result);
 	name = chosen->child_variant ? chosen->child_variant : chosen->name;
 	for (uint32_t child = metric + 1; child < shown->end;
 	     child = taxonomy->metrics.items[child].end) {
@@ -66,7 +66,7 @@ bool hpcdb_taxonomy_evaluate(const struct hpcdb_taxonomy *taxonomy, uint32_t met
 uint32_t hpcdb_taxonomy_find(const struct hpcdb_meta *meta, const struct hpcdb_input *input,
 			     uint64_t *budget)
 {
-	struct hpcdb_formula formula = { 0 };
+	struct sonde_expression formula = { 0 };
 	uint32_t found = HPCDB_NO_RECORD;
 
 	for (uint32_t i = 0; i < meta->summaries.count && found == HPCDB_NO_RECORD && *budget;
@@ -80,12 +80,12 @@ uint32_t hpcdb_taxonomy_find(const struct hpcdb_meta *meta, const struct hpcdb_i
 		    strcmp(meta->scopes.items[summary->scope].name.text, input->scope) ||
 		    strcmp(name->text, input->metric))
 			continue;
-		if (hpcdb_formula_parse(&formula, summary->formula.text, summary->formula.length,
-					NULL) == SONDE_OK &&
-		    hpcdb_formula_equal(&formula, &input->formula))
+		if (sonde_expression_parse(&formula, summary->formula.text, summary->formula.length,
+					   NULL) == SONDE_OK &&
+		    sonde_expression_equal(&formula, &input->formula))
 			found = i;
 	}
-	hpcdb_formula_release(&formula);
+	sonde_expression_release(&formula);
 	return found;
 }
 
@@ -144,7 +144,9 @@ bool hpcdb_taxonomy_value(const struct hpcdb_taxonomy_binding *binding, uint32_t
 			  uint32_t variant, enum hpcdb_cost cost, uint32_t context, double *result)
 {
 	struct lookup lookup = { binding, context };
-	struct hpcdb_formula_values values = { .value = NAN, .find = find_input, .data = &lookup };
+	struct sonde_expression_values values = { .value = NAN,
+						  .find = find_input,
+						  .data = &lookup };
 
 	return hpcdb_taxonomy_evaluate(binding->taxonomy, metric, variant, cost, &values, result);
 }

@@ -10,15 +10,15 @@
 #include <sonde/profile.h>
 
 #include "base/arena.h"
-#include "formats/hpcdb/hpcdb_formula.h"
 #include "formats/hpcdb/hpcdb_layout.h"
+#include "model/formula.h"
 
 #define HPCDB_YAML_NAME "metrics/default.yaml"
 
 /* A statistic of meta.db: {SS} by what it says. */
 struct hpcdb_input {
 	const char *metric, *scope;
-	struct hpcdb_formula formula;
+	struct sonde_expression formula;
 	uint8_t combine;
 };
 
@@ -47,7 +47,7 @@ struct hpcdb_variant {
 	const char *child_variant; /* the variant of children that it takes; NULL: its own name */
 	unsigned int render;	   /* bits of HPCDB_RENDER_* */
 	enum hpcdb_variant_kind kind;
-	struct hpcdb_formula costs[HPCDB_COSTS]; /* references are numbers of inputs */
+	struct sonde_expression costs[HPCDB_COSTS]; /* references are numbers of inputs */
 };
 
 /* Something to show. Parents come before their children, each subtree is one run. */
@@ -79,7 +79,7 @@ void hpcdb_taxonomy_release(struct hpcdb_taxonomy *taxonomy);
  */
 bool hpcdb_taxonomy_evaluate(const struct hpcdb_taxonomy *taxonomy, uint32_t metric,
 			     uint32_t variant, enum hpcdb_cost cost,
-			     const struct hpcdb_formula_values *values, double *result);
+			     const struct sonde_expression_values *values, double *result);
 
 struct hpcdb_meta;
 

@@ -8,8 +8,8 @@
 #include <strings.h>
 
 #include "base/file.h"
-#include "formats/hpcdb/hpcdb_formula.h"
 #include "formats/hpcdb/hpcdb_write_meta.h"
+#include "model/formula.h"
 
 /* Metrics that are worked out of metrics that are worked out ..., and operations of all of them. */
 #define DERIVATIONS_LIMIT 8
@@ -187,10 +187,10 @@ static void put_variant_formula(struct yaml *yaml, uint32_t metric, const char *
 }
 
 /* A formula that makes no sense is left out; out of memory is a failure. */
-static bool read_formula(struct yaml *yaml, struct hpcdb_formula *formula, uint32_t metric)
+static bool read_formula(struct yaml *yaml, struct sonde_expression *formula, uint32_t metric)
 {
 	const char *text = yaml->job->world->metrics[metric].formula;
-	enum sonde_status status = hpcdb_formula_parse(formula, text, strlen(text), NULL);
+	enum sonde_status status = sonde_expression_parse(formula, text, strlen(text), NULL);
 
 	if (status == SONDE_NOMEM)
 		yaml->out->failed = true;
@@ -203,7 +203,7 @@ static bool can_derive(struct yaml *yaml, uint32_t metric, enum hpcdb_scope scop
 {
 	const struct hpcdb_job *job = yaml->job;
 	const struct hpcdb_world *world = job->world;
-	struct hpcdb_formula formula = { 0 };
+	struct sonde_expression formula = { 0 };
 	bool is_good;
 
 	if (metric >= world->metric_count || depth > DERIVATIONS_LIMIT)
@@ -214,10 +214,10 @@ static bool can_derive(struct yaml *yaml, uint32_t metric, enum hpcdb_scope scop
 	yaml->operations += formula.nodes.count;
 	is_good = is_good && yaml->operations <= OPERATIONS_LIMIT;
 	for (size_t i = 0; i < formula.nodes.count && is_good; i++)
-		if (formula.nodes.items[i].operation == HPCDB_REFERENCE)
+		if (formula.nodes.items[i].operation == SONDE_OPERATION_REFERENCE)
 			is_good = can_derive(yaml, formula.nodes.items[i].reference, scope,
 					     depth + 1);
-	hpcdb_formula_release(&formula);
+	sonde_expression_release(&formula);
 	return is_good;
 }
 
@@ -225,15 +225,15 @@ static void put_reference(void *data, uint32_t reference, struct sonde_buffer *o
 {
 	struct yaml *yaml = data;
 	const struct hpcdb_job *job = yaml->job;
-	struct hpcdb_formula formula = { 0 };
+	struct sonde_expression formula = { 0 };
 
 	if (job->plan.metrics[reference].scope_count) {
 		put_alias(out, job, reference, HPCDB_STORED_SUM, yaml->scope);
 		return;
 	}
 	if (read_formula(yaml, &formula, reference))
-		hpcdb_formula_put_yaml(&formula, out, put_reference, yaml);
-	hpcdb_formula_release(&formula);
+		sonde_expression_put_yaml(&formula, out, put_reference, yaml);
+	sonde_expression_release(&formula);
 }
 
 /* Which of the scopes a metric is shown in. */

@@ -19,7 +19,7 @@
 struct reading {
 	struct hpcdb_taxonomy *taxonomy;
 	yaml_document_t *document;
-	struct hpcdb_formula_builder builder;
+	struct sonde_expression_builder builder;
 	uint32_t *input_numbers; /* of each node: the input that it is, plus one */
 	size_t nodes;
 	uint64_t visits;
@@ -121,7 +121,7 @@ static enum sonde_status read_input(struct reading *reading, int number, struct 
 		text = (const char *)formula->data.scalar.value;
 		length = formula->data.scalar.length;
 	}
-	return hpcdb_formula_parse(&input->formula, text, length, err);
+	return sonde_expression_parse(&input->formula, text, length, err);
 }
 
 static enum sonde_status put_node(struct reading *reading, int number, struct sonde_error *err);
@@ -129,12 +129,12 @@ static enum sonde_status put_node(struct reading *reading, int number, struct so
 static enum sonde_status put_group(struct reading *reading, const yaml_node_t *node,
 				   struct sonde_error *err)
 {
-	enum sonde_status status = hpcdb_builder_open(&reading->builder, NULL, 0, err);
+	enum sonde_status status = sonde_expression_builder_open(&reading->builder, NULL, 0, err);
 
 	for (const yaml_node_item_t *item = node->data.sequence.items.start;
 	     item < node->data.sequence.items.top && status == SONDE_OK; item++)
 		status = put_node(reading, *item, err);
-	return status < 0 ? status : hpcdb_builder_close(&reading->builder, err);
+	return status < 0 ? status : sonde_expression_builder_close(&reading->builder, err);
 }
 
 /* {name: [arguments]} */
@@ -153,17 +153,18 @@ static enum sonde_status put_function(struct reading *reading, const yaml_node_t
 	if (!name || name->type != YAML_SCALAR_NODE || !arguments ||
 	    arguments->type != YAML_SEQUENCE_NODE)
 		return fail_at(node, err, "a function and a list of its arguments");
-	status = hpcdb_builder_open(&reading->builder, (const char *)name->data.scalar.value,
-				    name->data.scalar.length, err);
+	status = sonde_expression_builder_open(&reading->builder,
+					       (const char *)name->data.scalar.value,
+					       name->data.scalar.length, err);
 	first = arguments->data.sequence.items.start;
 	for (const yaml_node_item_t *item = first;
 	     item < arguments->data.sequence.items.top && status == SONDE_OK; item++) {
 		if (item > first)
-			status = hpcdb_builder_next_argument(&reading->builder, err);
+			status = sonde_expression_builder_next_argument(&reading->builder, err);
 		if (status == SONDE_OK)
 			status = put_node(reading, *item, err);
 	}
-	return status < 0 ? status : hpcdb_builder_close(&reading->builder, err);
+	return status < 0 ? status : sonde_expression_builder_close(&reading->builder, err);
 }
 
 /* As deep as groups may be, which the builder bounds. */
@@ -174,8 +175,8 @@ static enum sonde_status put_node(struct reading *reading, int number, struct so
 	if (!node)
 		return fail_visits(err);
 	if (reading->input_numbers[number - 1])
-		return hpcdb_builder_reference(&reading->builder,
-					       reading->input_numbers[number - 1] - 1, err);
+		return sonde_expression_builder_reference(
+			&reading->builder, reading->input_numbers[number - 1] - 1, err);
 	if (node->type == YAML_SEQUENCE_NODE)
 		return put_group(reading, node, err);
 	if (node->type == YAML_MAPPING_NODE)
@@ -183,20 +184,21 @@ static enum sonde_status put_node(struct reading *reading, int number, struct so
 	if (node->type != YAML_SCALAR_NODE)
 		return fail_at(node, err, "a part of a formula");
 	count_text(reading, node);
-	return hpcdb_builder_text(&reading->builder, (const char *)node->data.scalar.value,
-				  node->data.scalar.length, err);
+	return sonde_expression_builder_text(&reading->builder,
+					     (const char *)node->data.scalar.value,
+					     node->data.scalar.length, err);
 }
 
 static enum sonde_status read_formula(struct reading *reading, const yaml_node_t *node,
-				      struct hpcdb_formula *formula, struct sonde_error *err)
+				      struct sonde_expression *formula, struct sonde_error *err)
 {
 	int number = (int)(node - reading->document->nodes.start) + 1;
 	enum sonde_status status;
 
-	hpcdb_builder_begin(&reading->builder, formula);
+	sonde_expression_builder_begin(&reading->builder, formula);
 	status = put_node(reading, number, err);
 	if (status == SONDE_OK)
-		status = hpcdb_builder_finish(&reading->builder, err);
+		status = sonde_expression_builder_finish(&reading->builder, err);
 	if (status == SONDE_CORRUPT)
 		sonde_error_because(err, "line %zu: a formula cannot be understood",
 				    node->start_mark.line + 1);
@@ -205,8 +207,8 @@ static enum sonde_status read_formula(struct reading *reading, const yaml_node_t
 
 /* "inclusive" or "exclusive": a formula, or one for "standard" and one for "custom". */
 static enum sonde_status read_cost(struct reading *reading, const yaml_node_t *formulas,
-				   const char *key, struct hpcdb_formula *standard,
-				   struct hpcdb_formula *custom, struct sonde_error *err)
+				   const char *key, struct sonde_expression *standard,
+				   struct sonde_expression *custom, struct sonde_error *err)
 {
 	const yaml_node_t *node = find_key(reading, formulas, key, 0);
 	const yaml_node_t *plain = find_key(reading, node, "standard", 0);
@@ -255,7 +257,7 @@ static enum sonde_status read_variant(struct reading *reading, const yaml_node_t
 	const yaml_node_t *format = find_key(reading, node, "format", 0);
 	const yaml_node_t *child = find_key(reading, node, "child variant", 0);
 	struct hpcdb_variant *variant = sonde_vec_push(&reading->taxonomy->variants);
-	struct hpcdb_formula *costs;
+	struct sonde_expression *costs;
 	enum sonde_status status;
 
 	if (!variant)

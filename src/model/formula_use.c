@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is done with a formula that was read: evaluating, comparing, printing. */
-#include "formats/hpcdb/hpcdb_formula.h"
+#include "model/formula.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,32 +10,32 @@
 /* Operands on the stack at most; more only with functions of very many arguments. */
 #define STACK_SIZE 256
 
-static double fold(enum hpcdb_operation operation, const double *values, uint32_t count)
+static double fold(enum sonde_operation operation, const double *values, uint32_t count)
 {
-	double result = count ? values[0] : (operation == HPCDB_MULTIPLY ? 1 : 0);
+	double result = count ? values[0] : (operation == SONDE_OPERATION_MULTIPLY ? 1 : 0);
 
 	for (uint32_t i = 1; i < count; i++) {
 		double next = values[i];
 
 		switch (operation) {
-		case HPCDB_ADD:
+		case SONDE_OPERATION_ADD:
 			result += next;
 			break;
-		case HPCDB_SUBTRACT:
+		case SONDE_OPERATION_SUBTRACT:
 			result -= next;
 			break;
-		case HPCDB_MULTIPLY:
+		case SONDE_OPERATION_MULTIPLY:
 			result *= next;
 			break;
-		case HPCDB_DIVIDE:
+		case SONDE_OPERATION_DIVIDE:
 			result /= next;
 			break;
-		case HPCDB_POWER:
+		case SONDE_OPERATION_POWER:
 			result = pow(result, next);
 			break;
-		case HPCDB_LOGARITHM:
+		case SONDE_OPERATION_LOGARITHM:
 			return log(result) / log(next);
-		case HPCDB_MINIMUM:
+		case SONDE_OPERATION_MINIMUM:
 			result = fmin(result, next);
 			break;
 		default:
@@ -46,22 +46,22 @@ static double fold(enum hpcdb_operation operation, const double *values, uint32_
 	return result;
 }
 
-static double apply(const struct hpcdb_formula_node *node, const double *values)
+static double apply(const struct sonde_expression_node *node, const double *values)
 {
 	switch (node->operation) {
-	case HPCDB_NEGATE:
+	case SONDE_OPERATION_NEGATE:
 		return -values[0];
-	case HPCDB_SQUARE_ROOT:
+	case SONDE_OPERATION_SQUARE_ROOT:
 		return sqrt(values[0]);
-	case HPCDB_FLOOR:
+	case SONDE_OPERATION_FLOOR:
 		return floor(values[0]);
-	case HPCDB_CEILING:
+	case SONDE_OPERATION_CEILING:
 		return ceil(values[0]);
-	case HPCDB_STRICT_FLOOR:
+	case SONDE_OPERATION_STRICT_FLOOR:
 		return ceil(values[0]) - 1;
-	case HPCDB_STRICT_CEILING:
+	case SONDE_OPERATION_STRICT_CEILING:
 		return floor(values[0]) + 1;
-	case HPCDB_LOGARITHM:
+	case SONDE_OPERATION_LOGARITHM:
 		if (node->arguments == 1)
 			return log(values[0]);
 		break;
@@ -73,18 +73,18 @@ static double apply(const struct hpcdb_formula_node *node, const double *values)
 
 /* How far the evaluation is. */
 struct evaluation {
-	const struct hpcdb_formula_values *values;
+	const struct sonde_expression_values *values;
 	uint32_t references, found;
 };
 
-static double operand(struct evaluation *evaluation, const struct hpcdb_formula_node *node)
+static double operand(struct evaluation *evaluation, const struct sonde_expression_node *node)
 {
-	const struct hpcdb_formula_values *values = evaluation->values;
+	const struct sonde_expression_values *values = evaluation->values;
 	double value = 0;
 
-	if (node->operation == HPCDB_NUMBER)
+	if (node->operation == SONDE_OPERATION_NUMBER)
 		return node->number;
-	if (node->operation == HPCDB_VALUE)
+	if (node->operation == SONDE_OPERATION_VALUE)
 		return values->value;
 	evaluation->references++;
 	if (!values->find || !values->find(values->data, node->reference, &value))
@@ -93,12 +93,12 @@ static double operand(struct evaluation *evaluation, const struct hpcdb_formula_
 	return value;
 }
 
-bool hpcdb_formula_evaluate(const struct hpcdb_formula *formula,
-			    const struct hpcdb_formula_values *values, double *result)
+bool sonde_expression_evaluate(const struct sonde_expression *expression,
+			       const struct sonde_expression_values *values, double *result)
 {
 	struct evaluation evaluation = { .values = values };
 	double space[STACK_SIZE], *stack = space;
-	size_t depth = 0, count = formula->nodes.count;
+	size_t depth = 0, count = expression->nodes.count;
 
 	*result = 0;
 	if (!count)
@@ -106,9 +106,9 @@ bool hpcdb_formula_evaluate(const struct hpcdb_formula *formula,
 	if (count > STACK_SIZE)
 		stack = malloc(count * sizeof(*stack));
 	for (size_t i = 0; stack && i < count; i++) {
-		const struct hpcdb_formula_node *node = &formula->nodes.items[i];
+		const struct sonde_expression_node *node = &expression->nodes.items[i];
 
-		if (node->operation <= HPCDB_REFERENCE) {
+		if (node->operation <= SONDE_OPERATION_REFERENCE) {
 			stack[depth++] = operand(&evaluation, node);
 			continue;
 		}
@@ -122,12 +122,12 @@ bool hpcdb_formula_evaluate(const struct hpcdb_formula *formula,
 	return isfinite(*result) && (!evaluation.references || evaluation.found);
 }
 
-bool hpcdb_formula_equal(const struct hpcdb_formula *a, const struct hpcdb_formula *b)
+bool sonde_expression_equal(const struct sonde_expression *a, const struct sonde_expression *b)
 {
 	if (a->nodes.count != b->nodes.count)
 		return false;
 	for (size_t i = 0; i < a->nodes.count; i++) {
-		const struct hpcdb_formula_node *x = &a->nodes.items[i], *y = &b->nodes.items[i];
+		const struct sonde_expression_node *x = &a->nodes.items[i], *y = &b->nodes.items[i];
 
 		if (x->operation != y->operation || x->arguments != y->arguments ||
 		    x->reference != y->reference || x->number != y->number)
@@ -150,35 +150,35 @@ static void put_number(double number, struct sonde_buffer *out)
 }
 
 /* As keys of a map; quoted where YAML would take the sign for something else. */
-static const char *const yaml_names[HPCDB_OPERATORS] = {
-	[HPCDB_NEGATE] = "\"-\"",
-	[HPCDB_ADD] = "+",
-	[HPCDB_SUBTRACT] = "\"-\"",
-	[HPCDB_MULTIPLY] = "\"*\"",
-	[HPCDB_DIVIDE] = "/",
-	[HPCDB_POWER] = "^",
-	[HPCDB_SQUARE_ROOT] = "sqrt",
-	[HPCDB_LOGARITHM] = "log",
-	[HPCDB_MINIMUM] = "min",
-	[HPCDB_MAXIMUM] = "max",
-	[HPCDB_FLOOR] = "floor",
-	[HPCDB_CEILING] = "ceil",
-	[HPCDB_STRICT_FLOOR] = "strict floor",
-	[HPCDB_STRICT_CEILING] = "strict ceil",
+static const char *const yaml_names[SONDE_OPERATION_COUNT] = {
+	[SONDE_OPERATION_NEGATE] = "\"-\"",
+	[SONDE_OPERATION_ADD] = "+",
+	[SONDE_OPERATION_SUBTRACT] = "\"-\"",
+	[SONDE_OPERATION_MULTIPLY] = "\"*\"",
+	[SONDE_OPERATION_DIVIDE] = "/",
+	[SONDE_OPERATION_POWER] = "^",
+	[SONDE_OPERATION_SQUARE_ROOT] = "sqrt",
+	[SONDE_OPERATION_LOGARITHM] = "log",
+	[SONDE_OPERATION_MINIMUM] = "min",
+	[SONDE_OPERATION_MAXIMUM] = "max",
+	[SONDE_OPERATION_FLOOR] = "floor",
+	[SONDE_OPERATION_CEILING] = "ceil",
+	[SONDE_OPERATION_STRICT_FLOOR] = "strict floor",
+	[SONDE_OPERATION_STRICT_CEILING] = "strict ceil",
 };
 
 struct printing {
-	const struct hpcdb_formula_node *nodes;
+	const struct sonde_expression_node *nodes;
 	struct sonde_buffer *out;
 	void (*put_reference)(void *data, uint32_t reference, struct sonde_buffer *out);
 	void *data;
 };
 
-static void put_operand(const struct printing *printing, const struct hpcdb_formula_node *node)
+static void put_operand(const struct printing *printing, const struct sonde_expression_node *node)
 {
-	if (node->operation == HPCDB_NUMBER)
+	if (node->operation == SONDE_OPERATION_NUMBER)
 		put_number(node->number, printing->out);
-	else if (node->operation == HPCDB_VALUE)
+	else if (node->operation == SONDE_OPERATION_VALUE)
 		sonde_buffer_put_text(printing->out, "$$");
 	else
 		printing->put_reference(printing->data, node->reference, printing->out);
@@ -197,9 +197,9 @@ static size_t operand_of(const struct printing *printing, size_t at, uint32_t nu
 /* As deep as the formula, which its reader bounds. */
 static void put_yaml(const struct printing *printing, size_t at)
 {
-	const struct hpcdb_formula_node *node = &printing->nodes[at];
+	const struct sonde_expression_node *node = &printing->nodes[at];
 
-	if (node->operation <= HPCDB_REFERENCE) {
+	if (node->operation <= SONDE_OPERATION_REFERENCE) {
 		put_operand(printing, node);
 		return;
 	}
@@ -214,37 +214,37 @@ static void put_yaml(const struct printing *printing, size_t at)
 	sonde_buffer_put_text(printing->out, "]}");
 }
 
-void hpcdb_formula_put_yaml(const struct hpcdb_formula *formula, struct sonde_buffer *out,
-			    void (*put_reference)(void *data, uint32_t reference,
-						  struct sonde_buffer *out),
-			    void *data)
+void sonde_expression_put_yaml(const struct sonde_expression *expression, struct sonde_buffer *out,
+			       void (*put_reference)(void *data, uint32_t reference,
+						     struct sonde_buffer *out),
+			       void *data)
 {
-	struct printing printing = { formula->nodes.items, out, put_reference, data };
+	struct printing printing = { expression->nodes.items, out, put_reference, data };
 
-	if (formula->nodes.count)
-		put_yaml(&printing, formula->nodes.count - 1);
+	if (expression->nodes.count)
+		put_yaml(&printing, expression->nodes.count - 1);
 }
 
 /* Numbers and functions stand for themselves; a negative number has a sign. */
-static unsigned int text_precedence(const struct hpcdb_formula_node *node)
+static unsigned int text_precedence(const struct sonde_expression_node *node)
 {
-	if (node->operation == HPCDB_NUMBER)
-		return node->number < 0 ? hpcdb_formula_precedence(HPCDB_NEGATE) : 5;
-	if (node->operation < HPCDB_NEGATE || node->operation > HPCDB_POWER)
+	if (node->operation == SONDE_OPERATION_NUMBER)
+		return node->number < 0 ? sonde_expression_precedence(SONDE_OPERATION_NEGATE) : 5;
+	if (node->operation < SONDE_OPERATION_NEGATE || node->operation > SONDE_OPERATION_POWER)
 		return 5;
-	return hpcdb_formula_precedence(node->operation);
+	return sonde_expression_precedence(node->operation);
 }
 
 static void put_text(const struct printing *printing, size_t at, unsigned int least);
 
 static void put_call(const struct printing *printing, size_t at)
 {
-	const struct hpcdb_formula_node *node = &printing->nodes[at];
+	const struct sonde_expression_node *node = &printing->nodes[at];
 	const char *name = yaml_names[node->operation];
 
-	if (node->operation == HPCDB_ADD)
+	if (node->operation == SONDE_OPERATION_ADD)
 		name = "sum";
-	if (node->operation == HPCDB_MULTIPLY)
+	if (node->operation == SONDE_OPERATION_MULTIPLY)
 		name = "prod";
 	sonde_buffer_put_text(printing->out, name);
 	sonde_buffer_put_char(printing->out, '(');
@@ -260,16 +260,16 @@ static void put_call(const struct printing *printing, size_t at)
 static void put_text(const struct printing *printing, size_t at, unsigned int least)
 {
 	static const char signs[] = "+-*/^";
-	const struct hpcdb_formula_node *node = &printing->nodes[at];
+	const struct sonde_expression_node *node = &printing->nodes[at];
 	unsigned int own = text_precedence(node);
-	bool is_infix = node->operation >= HPCDB_ADD && node->operation <= HPCDB_POWER &&
-			node->arguments >= 2;
+	bool is_infix = node->operation >= SONDE_OPERATION_ADD &&
+			node->operation <= SONDE_OPERATION_POWER && node->arguments >= 2;
 
-	if (node->operation <= HPCDB_REFERENCE) {
+	if (node->operation <= SONDE_OPERATION_REFERENCE) {
 		put_operand(printing, node);
 		return;
 	}
-	if (!is_infix && node->operation != HPCDB_NEGATE) {
+	if (!is_infix && node->operation != SONDE_OPERATION_NEGATE) {
 		put_call(printing, at);
 		return;
 	}
@@ -281,8 +281,9 @@ static void put_text(const struct printing *printing, size_t at, unsigned int le
 		if (!is_infix)
 			sonde_buffer_put_char(printing->out, '-');
 		else if (i)
-			sonde_buffer_put_char(printing->out, signs[node->operation - HPCDB_ADD]);
-		if (node->operation == HPCDB_POWER)
+			sonde_buffer_put_char(printing->out,
+					      signs[node->operation - SONDE_OPERATION_ADD]);
+		if (node->operation == SONDE_OPERATION_POWER)
 			is_right = i == 0;
 		put_text(printing, operand_of(printing, at, i), own + is_right);
 	}
@@ -296,10 +297,10 @@ static void put_number_sign(void *data, uint32_t reference, struct sonde_buffer 
 	sonde_buffer_put_format(out, "#%u", reference);
 }
 
-void hpcdb_formula_put_text(const struct hpcdb_formula *formula, struct sonde_buffer *out)
+void sonde_expression_put_text(const struct sonde_expression *expression, struct sonde_buffer *out)
 {
-	struct printing printing = { formula->nodes.items, out, put_number_sign, NULL };
+	struct printing printing = { expression->nodes.items, out, put_number_sign, NULL };
 
-	if (formula->nodes.count)
-		put_text(&printing, formula->nodes.count - 1, 0);
+	if (expression->nodes.count)
+		put_text(&printing, expression->nodes.count - 1, 0);
 }

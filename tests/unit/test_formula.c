@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "formats/hpcdb/hpcdb_formula.h"
+#include "model/formula.h"
 
 /* #n is 10 n; there is no #9. */
 static bool find(void *data, uint32_t reference, double *value)
@@ -21,13 +21,13 @@ static bool find(void *data, uint32_t reference, double *value)
 
 static bool evaluate(const char *text, double *result)
 {
-	struct hpcdb_formula_values values = { .value = 3, .find = find };
-	struct hpcdb_formula formula = { 0 };
+	struct sonde_expression_values values = { .value = 3, .find = find };
+	struct sonde_expression formula = { 0 };
 	bool has;
 
-	assert_int_equal(hpcdb_formula_parse(&formula, text, strlen(text), NULL), SONDE_OK);
-	has = hpcdb_formula_evaluate(&formula, &values, result);
-	hpcdb_formula_release(&formula);
+	assert_int_equal(sonde_expression_parse(&formula, text, strlen(text), NULL), SONDE_OK);
+	has = sonde_expression_evaluate(&formula, &values, result);
+	sonde_expression_release(&formula);
 	return has;
 }
 
@@ -67,42 +67,43 @@ static void test_refused(void **state)
 					     "1)",    "()",	"#",   "$",	"foo(1)",
 					     "sqrt",  "pow(1)", "1,2", "(1,2)", "sqrt(1,2)",
 					     "min()", "\xff",	"1..2" };
-	struct hpcdb_formula formula = { 0 };
+	struct sonde_expression formula = { 0 };
 	struct sonde_error err;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		if (hpcdb_formula_parse(&formula, texts[i], strlen(texts[i]), &err) >= 0)
+		if (sonde_expression_parse(&formula, texts[i], strlen(texts[i]), &err) >= 0)
 			fail_msg("\"%s\" is read", texts[i]);
 		assert_int_equal(formula.nodes.count, 0);
 		assert_true(*err.message);
 	}
-	hpcdb_formula_release(&formula);
+	sonde_expression_release(&formula);
 }
 
 static void test_bounds(void **state)
 {
-	struct hpcdb_formula formula = { 0 };
+	struct sonde_expression formula = { 0 };
 	static char text[100000];
 	size_t size = 0;
 
 	(void)state;
 	memset(text, '(', sizeof(text));
-	assert_int_equal(hpcdb_formula_parse(&formula, text, sizeof(text), NULL), SONDE_LIMIT);
+	assert_int_equal(sonde_expression_parse(&formula, text, sizeof(text), NULL), SONDE_LIMIT);
 	memset(text, '-', sizeof(text));
-	assert_int_equal(hpcdb_formula_parse(&formula, text, sizeof(text), NULL), SONDE_LIMIT);
+	assert_int_equal(sonde_expression_parse(&formula, text, sizeof(text), NULL), SONDE_LIMIT);
 	memset(text, '1', sizeof(text));
-	assert_int_equal(hpcdb_formula_parse(&formula, text, sizeof(text), NULL), SONDE_LIMIT);
+	assert_int_equal(sonde_expression_parse(&formula, text, sizeof(text), NULL), SONDE_LIMIT);
 	while (size + 2 < sizeof(text)) {
 		text[size++] = '1';
 		text[size++] = '+';
 	}
-	assert_int_equal(hpcdb_formula_parse(&formula, text, size - 1, NULL), SONDE_LIMIT);
+	assert_int_equal(sonde_expression_parse(&formula, text, size - 1, NULL), SONDE_LIMIT);
 	/* as long as allowed, and as deep as that makes it */
-	assert_int_equal(hpcdb_formula_parse(&formula, text, HPCDB_FORMULA_NODES - 1, NULL),
+	assert_int_equal(sonde_expression_parse(&formula, text, SONDE_EXPRESSION_NODES - 1, NULL),
 			 SONDE_OK);
-	assert_true(formula.nodes.items[formula.nodes.count - 1].size == HPCDB_FORMULA_NODES - 1);
-	hpcdb_formula_release(&formula);
+	assert_true(formula.nodes.items[formula.nodes.count - 1].size ==
+		    SONDE_EXPRESSION_NODES - 1);
+	sonde_expression_release(&formula);
 }
 
 static void put_alias(void *data, uint32_t reference, struct sonde_buffer *out)
@@ -126,27 +127,28 @@ static void test_printed(void **state)
 		{ "sqrt(#1)", "{sqrt: [*m1]}", "sqrt(#1)" },
 		{ "0.1", "0.1", "0.1" },
 	};
-	struct hpcdb_formula formula = { 0 }, again = { 0 };
+	struct sonde_expression formula = { 0 }, again = { 0 };
 	struct sonde_buffer out = { 0 };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		assert_int_equal(
-			hpcdb_formula_parse(&formula, cases[i].text, strlen(cases[i].text), NULL),
-			SONDE_OK);
+		assert_int_equal(sonde_expression_parse(&formula, cases[i].text,
+							strlen(cases[i].text), NULL),
+				 SONDE_OK);
 		sonde_buffer_clear(&out);
-		hpcdb_formula_put_yaml(&formula, &out, put_alias, NULL);
+		sonde_expression_put_yaml(&formula, &out, put_alias, NULL);
 		assert_string_equal(sonde_buffer_text(&out), cases[i].yaml);
 		sonde_buffer_clear(&out);
-		hpcdb_formula_put_text(&formula, &out);
+		sonde_expression_put_text(&formula, &out);
 		assert_string_equal(sonde_buffer_text(&out), cases[i].canonical);
-		assert_int_equal(hpcdb_formula_parse(&again, out.data, out.size, NULL), SONDE_OK);
-		assert_true(hpcdb_formula_equal(&formula, &again));
+		assert_int_equal(sonde_expression_parse(&again, out.data, out.size, NULL),
+				 SONDE_OK);
+		assert_true(sonde_expression_equal(&formula, &again));
 	}
-	assert_int_equal(hpcdb_formula_parse(&again, "1+1", 3, NULL), SONDE_OK);
-	assert_false(hpcdb_formula_equal(&formula, &again));
-	hpcdb_formula_release(&formula);
-	hpcdb_formula_release(&again);
+	assert_int_equal(sonde_expression_parse(&again, "1+1", 3, NULL), SONDE_OK);
+	assert_false(sonde_expression_equal(&formula, &again));
+	sonde_expression_release(&formula);
+	sonde_expression_release(&again);
 	sonde_buffer_release(&out);
 }
 

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Metrics that are worked out of others by formulas: of --derive, of YAML files, of a recording itself.
+ * Their values do not add up: wherever contexts are put together, what was measured is, and then the
+ * formulas are applied to the sums.
+ */
+#ifndef SONDE_ANALYSE_DERIVE_H
+#define SONDE_ANALYSE_DERIVE_H
+
+#include "analyse/cct.h"
+
+/* cct_free() does it. */
+void cct_formula_free(struct cct_formula *formula);
+
+/* Its values are known by context, from statistics of the recording: there is no sum of several. */
+bool cct_metric_is_by_context(const struct cct_metric *metric);
+
+/*
+ * `self` and `total` have a number for each metric of the tree, sums over whatever contexts: fills in those
+ * of derived metrics; NAN where is no way to tell (see above).
+ */
+void cct_derive_sums(const struct cct *cct, double *self, double *total);
+
+/*
+ * The recording's own formulas ("GHZ", "CPUTIME (sec):Mean") as metrics of its tree: those that are called
+ * `name` (as cct_find_metric() compares), NULL for all. Formulas over sums are applied to the tree; those over
+ * other statistics are looked up context by context, which takes the tree of everything. Adds none where there
+ * is none, or where the tree is of a part of the recording.
+ */
+enum sonde_status cct_add_recording_formulas(struct cct *cct, struct sonde_recording *recording,
+					     const char *name, struct sonde_error *err);
+
+#endif

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A report on a screen: columns that fit, bars, colours by heat, names cut in the middle. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cli/human.h"
+#include "cli/report_view.h"
+#include "cli/text.h"
+
+#define GAP 2
+#define BAR_WIDTH 10
+#define WIDTH_OF_PIPES 112 /* for choosing columns where there is no screen; names stay whole */
+#define NAME_ROOM 28	   /* names that are not longer stay whole, others have at least this */
+#define NARROWEST_NAME 12
+/* Shares of the whole from which on a row is hot, warm, and hardly worth a look. */
+#define HOT 0.2
+#define WARM 0.05
+#define COLD 0.002
+
+struct screen {
+	struct cli *cli;
+	const struct report_view *view;
+	size_t width;	   /* 0: as wide as it gets */
+	size_t room;	   /* for the name */
+	size_t indent_most; /* deeper rows have their depth as a number */
+	size_t *widths;	   /* by column; 0: not shown */
+	bool unicode;
+	struct sonde_buffer cell; /* scratch */
+};
+
+bool cli_locale_is_utf8(void)
+{
+	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *value = getenv(names[i]);
+
+		if (value && *value)
+			return strcasestr(value, "UTF-8") || strcasestr(value, "UTF8");
+	}
+	return false;
+}
+
+static size_t last_column(const struct screen *screen)
+{
+	return screen->view->columns.count - 1;
+}
+
+static bool is_blank(const struct report_cell *cell)
+{
+	return cell->kind == REPORT_NOTHING || (cell->kind == REPORT_COUNT && !cell->count) ||
+	       (cell->kind == REPORT_TEXT && !*cell->text);
+}
+
+static const char *format_cell(struct screen *screen, size_t row, size_t column)
+{
+	sonde_buffer_clear(&screen->cell);
+	report_put_cell(&screen->cell, report_cell_at(screen->view, row, column));
+	return sonde_buffer_text(&screen->cell);
+}
+
+/* The columns that a column takes; 0 where it has nothing to say. */
+static size_t measure_column(struct screen *screen, size_t column)
+{
+	const struct report_column *about = &screen->view->columns.items[column];
+	size_t widest = 0;
+	bool blank = true;
+
+	for (size_t row = 0; row < screen->view->rows.count; row++) {
+		const char *text = format_cell(screen, row, column);
+		size_t width = text ? cli_text_width(text, screen->cell.size) : 0;
+
+		blank &= is_blank(report_cell_at(screen->view, row, column));
+		if (width > widest)
+			widest = width;
+	}
+	if (blank && about->rank != REPORT_ALWAYS)
+		return 0;
+	widest += about->bar ? 1 + BAR_WIDTH : 0;
+	return strlen(about->title) > widest ? strlen(about->title) : widest;
+}
+
+static size_t indent_of(const struct screen *screen, size_t row)
+{
+	uint32_t depth = screen->view->rows.items[row].depth;
+	size_t indent = screen->view->tree ? 2 * (size_t)depth : 0;
+
+	return indent < screen->indent_most ? indent : screen->indent_most;
+}
+
+static size_t longest_name(struct screen *screen)
+{
+	size_t longest = 4;
+
+	for (size_t row = 0; row < screen->view->rows.count; row++) {
+		const char *text = format_cell(screen, row, last_column(screen));
+		size_t width = text ? cli_text_width(text, screen->cell.size) : 0;
+
+		width += indent_of(screen, row);
+		if (width > longest)
+			longest = width;
+	}
+	return longest;
+}
+
+/* The most important columns first, as long as there is room beside them for names. */
+static void choose_columns(struct screen *screen)
+{
+	size_t fits = screen->width ? screen->width : WIDTH_OF_PIPES;
+	size_t taken = longest_name(screen), used = 0;
+
+	if (taken > NAME_ROOM)
+		taken = NAME_ROOM;
+	for (unsigned int rank = REPORT_ALWAYS; rank < REPORT_FOR_PROGRAMS; rank++)
+		for (size_t i = 0; i < last_column(screen); i++) {
+			size_t width;
+
+			if (screen->view->columns.items[i].rank != rank)
+				continue;
+			width = measure_column(screen, i);
+			if (!width ||
+			    (rank != REPORT_ALWAYS && taken + used + width + GAP > fits))
+				continue;
+			screen->widths[i] = width;
+			used += width + GAP;
+		}
+	if (!screen->width)
+		return;
+	screen->room = screen->width > used + NARROWEST_NAME ? screen->width - used : NARROWEST_NAME;
+}
+
+static enum cli_style heat_of(double share)
+{
+	if (share >= HOT)
+		return CLI_STYLE_RED;
+	if (share >= WARM)
+		return CLI_STYLE_YELLOW;
+	return share < COLD ? CLI_STYLE_DIM : CLI_STYLE_NONE;
+}
+
+static void begin_style(struct screen *screen, enum cli_style style)
+{
+	if (screen->cli->out_colour)
+		cli_put_style(&screen->cli->out, style);
+}
+
+static void end_style(struct screen *screen, enum cli_style style)
+{
+	if (screen->cli->out_colour)
+		cli_put_style_end(&screen->cli->out, style);
+}
+
+static void put_bar(struct screen *screen, double share)
+{
+	static const char *const eighths[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
+	struct sonde_buffer *out = &screen->cli->out;
+	size_t steps = screen->unicode ? 8 : 1, filled, drawn = 0;
+
+	share = share > 1 ? 1 : share > 0 ? share : 0;
+	filled = (size_t)(share * BAR_WIDTH * (double)steps + 0.5);
+	for (; drawn < filled / steps; drawn++)
+		sonde_buffer_put_text(out, screen->unicode ? "█" : "#");
+	if (filled % steps) {
+		sonde_buffer_put_text(out, eighths[filled % steps]);
+		drawn++;
+	}
+	cli_put_spaces(out, BAR_WIDTH - drawn);
+}
+
+static void put_cell(struct screen *screen, size_t row, size_t column)
+{
+	const struct report_column *about = &screen->view->columns.items[column];
+	const struct report_cell *cell = report_cell_at(screen->view, row, column);
+	size_t width = screen->widths[column] - (about->bar ? 1 + BAR_WIDTH : 0);
+	enum cli_style style = CLI_STYLE_NONE;
+	const char *text = format_cell(screen, row, column);
+
+	if (!text)
+		return;
+	if (cell->kind == REPORT_SHARE)
+		style = heat_of(cell->number);
+	begin_style(screen, style);
+	cli_put_column(&screen->cli->out, text, screen->cell.size, width,
+		       about->kind != REPORT_TEXT);
+	if (about->bar) {
+		sonde_buffer_put_char(&screen->cli->out, ' ');
+		put_bar(screen, cell->kind == REPORT_SHARE ? cell->number : 0);
+	}
+	end_style(screen, style);
+	cli_put_spaces(&screen->cli->out, GAP);
+}
+
+static void put_indent(struct screen *screen, size_t row)
+{
+	struct sonde_buffer *out = &screen->cli->out;
+	uint32_t depth = screen->view->rows.items[row].depth;
+	size_t indent = indent_of(screen, row), digits = cli_digits(depth) + 2;
+
+	if (!screen->view->tree || 2 * (size_t)depth <= screen->indent_most) {
+		cli_put_spaces(out, indent);
+		return;
+	}
+	cli_put_spaces(out, indent > digits ? indent - digits : 0);
+	sonde_buffer_put_format(out, "%u: ", depth);
+}
+
+/* What is cut out of a long name is its middle: both ends tell names apart. */
+static void put_name(struct screen *screen, size_t row)
+{
+	struct sonde_buffer *out = &screen->cli->out;
+	const char *text = format_cell(screen, row, last_column(screen));
+	size_t size = screen->cell.size, room = screen->room, indent = indent_of(screen, row);
+	const char *dots = screen->unicode ? "…" : "..";
+	size_t width, head, tail;
+
+	if (!text)
+		return;
+	put_indent(screen, row);
+	room = room > indent + NARROWEST_NAME ? room - indent : NARROWEST_NAME;
+	width = cli_text_width(text, size);
+	if (!screen->room || width <= room) {
+		sonde_buffer_put(out, text, size);
+		return;
+	}
+	room -= cli_text_width(dots, strlen(dots));
+	head = cli_text_fit(text, size, room - room / 3);
+	tail = cli_text_fit(text, size, width - room / 3);
+	sonde_buffer_put(out, text, head);
+	sonde_buffer_put_text(out, dots);
+	sonde_buffer_put(out, text + tail, size - tail);
+}
+
+static void put_titles(struct screen *screen)
+{
+	struct sonde_buffer *out = &screen->cli->out;
+
+	begin_style(screen, CLI_STYLE_BOLD);
+	for (size_t i = 0; i < last_column(screen); i++) {
+		const struct report_column *column = &screen->view->columns.items[i];
+		/* the title of a share with a bar stands over the number */
+		size_t width = screen->widths[i], bar = column->bar ? 1 + BAR_WIDTH : 0;
+
+		if (!width)
+			continue;
+		if (bar && strlen(column->title) > width - bar)
+			bar = width - strlen(column->title);
+		cli_put_column(out, column->title, strlen(column->title), width - bar,
+			       column->kind != REPORT_TEXT);
+		cli_put_spaces(out, bar + GAP);
+	}
+	sonde_buffer_put_text(out, screen->view->columns.items[last_column(screen)].title);
+	end_style(screen, CLI_STYLE_BOLD);
+	sonde_buffer_put_char(out, '\n');
+}
+
+static void put_rows(struct screen *screen)
+{
+	for (size_t row = 0; row < screen->view->rows.count; row++) {
+		for (size_t i = 0; i < last_column(screen); i++)
+			if (screen->widths[i])
+				put_cell(screen, row, i);
+		put_name(screen, row);
+		sonde_buffer_put_char(&screen->cli->out, '\n');
+		if (!cli_flush_when_full(screen->cli))
+			return;
+	}
+}
+
+void report_put_plural(struct sonde_buffer *out, uint64_t count, const char *noun)
+{
+	size_t length = strlen(noun);
+
+	if (count == 1 || !length || noun[length - 1] != 's') {
+		cli_put_counted(out, count, noun);
+		return;
+	}
+	cli_put_count(out, count);
+	sonde_buffer_put_format(out, " %ses", noun);
+}
+
+static void put_separated(struct sonde_buffer *out, size_t start)
+{
+	if (out->size > start)
+		sonde_buffer_put_text(out, ", ");
+}
+
+void report_put_summary(struct sonde_buffer *out, const struct report_summary *summary)
+{
+	size_t start = out->size;
+
+	if (summary->functions)
+		cli_put_counted(out, summary->functions, "function");
+	if (summary->calls) {
+		put_separated(out, start);
+		cli_put_counted(out, summary->calls, "call");
+	} else if (summary->contexts > 1) {
+		put_separated(out, start);
+		cli_put_counted(out, summary->contexts - 1, "context");
+	}
+	put_separated(out, start);
+	if (summary->whole.kind != REPORT_NOTHING) {
+		report_put_cell(out, &summary->whole);
+		sonde_buffer_put_char(out, ' ');
+		if (!summary->calls || summary->whole.kind != REPORT_TIME) {
+			cli_put_escaped(out, summary->metric);
+			sonde_buffer_put_char(out, ' ');
+		}
+		sonde_buffer_put_text(out, "in ");
+	}
+	cli_put_counted(out, summary->tracks, summary->only_threads ? "thread" : "track");
+	if (summary->processes > 1) {
+		sonde_buffer_put_text(out, " of ");
+		report_put_plural(out, summary->processes, "process");
+	}
+	if (summary->last_ns > summary->first_ns) {
+		sonde_buffer_put_text(out, ", over ");
+		cli_put_duration(out, summary->last_ns - summary->first_ns, " ");
+	}
+}
+
+void report_put_losses(struct sonde_buffer *out, const struct report_summary *summary)
+{
+	size_t start = out->size, unfinished = 0;
+
+	for (size_t i = 0; i < summary->source_count; i++)
+		unfinished += summary->sources[i].unfinished;
+	if (summary->dropped) {
+		cli_put_counted(out, summary->dropped, "event");
+		sonde_buffer_put_text(out, summary->dropped == 1 ?
+						   " was dropped by the recorder" :
+						   " were dropped by the recorder");
+	}
+	if (!unfinished)
+		return;
+	put_separated(out, start);
+	if (summary->source_count == 1)
+		sonde_buffer_put_text(out, "the recording was not finished: its end may be missing");
+	else
+		sonde_buffer_put_format(out, "%zu recordings were not finished: their ends may be missing",
+					unfinished);
+}
+
+static void put_head(struct screen *screen, const struct report_summary *summary)
+{
+	struct sonde_buffer *out = &screen->cli->out;
+	size_t before;
+
+	begin_style(screen, CLI_STYLE_BOLD);
+	if (summary->source_count == 1)
+		cli_put_escaped(out, summary->sources[0].path);
+	else
+		sonde_buffer_put_format(out, "%zu recordings", summary->source_count);
+	end_style(screen, CLI_STYLE_BOLD);
+	sonde_buffer_put_text(out, ": ");
+	report_put_summary(out, summary);
+	sonde_buffer_put_char(out, '\n');
+	before = out->size;
+	report_put_losses(out, summary);
+	if (out->size > before)
+		sonde_buffer_put_char(out, '\n');
+	if (screen->view->title) {
+		sonde_buffer_put_text(out, screen->view->title);
+		sonde_buffer_put_char(out, '\n');
+	}
+	sonde_buffer_put_char(out, '\n');
+}
+
+static void put_left_out(struct screen *screen)
+{
+	struct sonde_buffer *out = &screen->cli->out;
+
+	if (!screen->view->left_out)
+		return;
+	begin_style(screen, CLI_STYLE_DIM);
+	sonde_buffer_put_text(out, screen->unicode ? "… " : "... ");
+	report_put_plural(out, screen->view->left_out, screen->view->noun);
+	sonde_buffer_put_text(out, " more: --limit 0 --min 0 shows all");
+	end_style(screen, CLI_STYLE_DIM);
+	sonde_buffer_put_char(out, '\n');
+}
+
+void report_put_screen(struct cli *cli, const struct report *report)
+{
+	struct screen screen = { .cli = cli,
+				 .view = &report->view,
+				 .width = cli_width(cli, 0),
+				 .unicode = cli_locale_is_utf8() };
+
+	screen.indent_most = (screen.width ? screen.width : WIDTH_OF_PIPES) / 3;
+	screen.widths = calloc(report->view.columns.count + 1, sizeof(*screen.widths));
+	if (!screen.widths) {
+		cli->out.failed = true;
+		return;
+	}
+	put_head(&screen, &report->summary);
+	if (report->view.rows.count) {
+		choose_columns(&screen);
+		put_titles(&screen);
+		put_rows(&screen);
+	}
+	put_left_out(&screen);
+	if (screen.cell.failed)
+		cli->out.failed = true;
+	free(screen.widths);
+	sonde_buffer_release(&screen.cell);
+}

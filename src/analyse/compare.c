@@ -138,7 +138,8 @@ static enum sonde_status collect_contexts(struct collector *collector, size_t ru
 					   .context = function,
 					   .self = collector->run.self[context] };
 
-		if (context == function) {
+		/* the root is above all calls and none of them */
+		if (context == function && context) {
 			values.total = collector->run.total[context];
 			values.calls.count = collector->run.calls[context].count;
 		}
@@ -345,6 +346,7 @@ enum sonde_status compare_make(struct comparison *comparison, const struct cct *
 		.by = options->by,
 		.run_count = count,
 		.before_count = before_count,
+		.least_share = options->least_share,
 		.can_test = before_count >= 2 && count - before_count >= 2,
 	};
 	status = maps ? cct_merge(trees, count, &comparison->whole, maps, err) :

@@ -68,6 +68,7 @@ struct comparison {
 	struct compare_speed speed;
 	struct statistics_prior prior;
 	bool can_test; /* there are two runs on each side */
+	double least_share; /* as it was asked for */
 	size_t tested_count, significant_count, small_count;
 };
 

@@ -23,6 +23,8 @@
 
 /* More than the prior explains: such a variance, or a larger one, comes by chance in one of twenty. */
 #define UNLIKE_PRIOR_P 0.05
+/* So far beyond that it is of another kind. */
+#define BEYOND_PRIOR_P 0.001
 
 static double away_from_zero(double value)
 {
@@ -241,22 +243,18 @@ double statistics_pooled_variance(const struct statistics_sample *before,
 	       freedom;
 }
 
-struct statistics_prior statistics_prior_fit(double *variances, size_t count, double freedom)
+/* From the logarithms of variances: their mean and scatter, less what chance alone makes of both. */
+static struct statistics_prior fit_logarithms(const double *logarithms, size_t count,
+					      double freedom)
 {
 	struct statistics_prior prior = { 0 };
-	double median = statistics_median(variances, count);
 	double mean = 0, scatter = 0, centre;
 	size_t i;
 
-	if (count < LEAST_FOR_PRIOR || !(median > 0) || !(freedom > 0))
-		return prior;
-	for (i = 0; i < count; i++) {
-		variances[i] = log(fmax(variances[i], median * LEAST_VARIANCE_SHARE));
-		mean += variances[i] / (double)count;
-	}
 	for (i = 0; i < count; i++)
-		scatter += (variances[i] - mean) * (variances[i] - mean) / (double)(count - 1);
-	/* what a chi-square of so many degrees of freedom scatters by itself, and where its centre is */
+		mean += logarithms[i] / (double)count;
+	for (i = 0; i < count; i++)
+		scatter += (logarithms[i] - mean) * (logarithms[i] - mean) / (double)(count - 1);
 	scatter -= statistics_trigamma(freedom / 2);
 	centre = mean - statistics_digamma(freedom / 2) + log(freedom / 2);
 	if (scatter <= 0) {
@@ -267,6 +265,27 @@ struct statistics_prior statistics_prior_fit(double *variances, size_t count, do
 	prior.freedom = 2 * statistics_trigamma_inverse(scatter);
 	prior.variance =
 		exp(centre + statistics_digamma(prior.freedom / 2) - log(prior.freedom / 2));
+	return prior;
+}
+
+struct statistics_prior statistics_prior_fit(double *variances, size_t count, double freedom)
+{
+	struct statistics_prior prior = { 0 };
+	double median = statistics_median(variances, count); /* sorts them too */
+	size_t i, kept = count, before = 0;
+
+	if (count < LEAST_FOR_PRIOR || !(median > 0) || !(freedom > 0))
+		return prior;
+	for (i = 0; i < count; i++)
+		variances[i] = log(fmax(variances[i], median * LEAST_VARIANCE_SHARE));
+	/* a few wild ones must not spoil it for all: as long as the largest are beyond it, without them */
+	while (kept != before && kept >= LEAST_FOR_PRIOR && kept * 2 > count) {
+		before = kept;
+		prior = fit_logarithms(variances, kept, freedom);
+		while (kept && statistics_fisher_p(exp(variances[kept - 1]) / prior.variance,
+						   freedom, prior.freedom) < BEYOND_PRIOR_P)
+			kept--;
+	}
 	return prior;
 }
 

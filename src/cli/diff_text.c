@@ -153,7 +153,8 @@ void diff_put_foot(struct cli *cli, const struct diff *diff, uint64_t left_out)
 	if (comparison->small_count && diff->options->least_share != 0 && !diff->options->tree) {
 		sonde_buffer_put_text(&line, "Left out: ");
 		cli_put_counted(&line, comparison->small_count, diff_noun(diff));
-		sonde_buffer_put_text(&line, " with less of the whole than --min. ");
+		sonde_buffer_put_format(&line, " with less than %.3g %% of the whole (--min). ",
+					comparison->least_share * 100);
 	}
 	diff_put_method(&line, diff);
 	if (!comparison->can_test && comparison->run_count > 2)

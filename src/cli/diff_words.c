@@ -196,8 +196,9 @@ void diff_put_method(struct sonde_buffer *out, const struct diff *diff)
 		return;
 	sonde_buffer_put_format(
 		out,
-		"Tested: %zu %ss by the moderated t-test on logarithms, p adjusted "
-		"after Benjamini-Hochberg; counted from p <= %.3g and a change of %.3g %%.",
+		"Tested: %zu %ss, by the moderated t-test on logarithms, p adjusted "
+		"after Benjamini and Hochberg; what counts has p <= %.3g and changed "
+		"by %.3g %%.",
 		comparison->tested_count, diff_noun(diff), options->level,
 		options->least_change * 100);
 }

@@ -124,32 +124,53 @@ static enum sonde_status collect_list(struct collector *collector, size_t run,
 	return good ? SONDE_OK : sonde_fail_nomem(err);
 }
 
-/* Every function of the tree is a row; what is enclosed in it adds to what it spent itself. */
-static enum sonde_status collect_contexts(struct collector *collector, size_t run,
-					  struct sonde_error *err)
+/*
+ * By context: the row of its function and of who called that, made where it is new. Only functions count: where
+ * a call moved to another line it is still the same call.
+ */
+static bool find_paths(struct collector *collector)
 {
 	const struct cct *whole = collector->comparison->whole;
-	uint32_t context;
+	uint32_t *rows = collector->comparison->row_of_context, i;
 
-	for (context = 0; context < whole->context_count; context++) {
-		uint32_t function = collector->functions[context];
-		uint32_t *row = &collector->row_of_context[function];
-		struct flat_row values = { .key = whole->contexts[function].function,
-					   .context = function,
-					   .self = collector->run.self[context] };
+	for (i = 0; i < whole->context_count; i++) {
+		const struct sonde_context *context = &whole->contexts[i];
+		uint32_t above = context->parent == SONDE_NONE ? NO_ROW : rows[context->parent];
+		bool has_key = context->function != SONDE_NONE;
+		uint64_t identity = (uint64_t)above << 32 | context->function;
+		struct sonde_key_map *map = has_key ? &collector->known : &collector->nameless;
+		const struct flat_row place = { .key = context->function, .context = i };
 
-		/* the root is above all calls and none of them */
-		if (context == function && context) {
-			values.total = collector->run.total[context];
-			values.calls.count = collector->run.calls[context].count;
-		}
-		if (!values.self && !values.total && !values.calls.count)
+		rows[i] = above;
+		if (!i || context->kind > SONDE_CONTEXT_FUNCTION)
 			continue;
-		if (*row == NO_ROW && !add_row(collector, &values, row))
-			return sonde_fail_nomem(err);
-		put_values(collector, *row, run, &values);
+		if (!has_key)
+			identity = sonde_hash_mix(nameless_identity(whole, i) ^
+						  (uint64_t)above * SONDE_HASH_FACTOR_2);
+		rows[i] = sonde_key_map_find(map, identity);
+		if (rows[i] == NO_ROW && (!add_row(collector, &place, &rows[i]) ||
+					  !sonde_key_map_add(map, identity, rows[i])))
+			return false;
 	}
-	return SONDE_OK;
+	return true;
+}
+
+/* What is enclosed in a function adds to what that spent itself. */
+static void collect_contexts(struct collector *collector, size_t run)
+{
+	const struct comparison *comparison = collector->comparison;
+	uint32_t i;
+
+	for (i = 1; i < comparison->whole->context_count; i++) {
+		struct flat_row values = { .self = collector->run.self[i] };
+
+		if (comparison->whole->contexts[i].kind <= SONDE_CONTEXT_FUNCTION) {
+			values.total = collector->run.total[i];
+			values.calls.count = collector->run.calls[i].count;
+		}
+		if (comparison->row_of_context[i] != NO_ROW)
+			put_values(collector, comparison->row_of_context[i], run, &values);
+	}
 }
 
 static void lend_values(struct collector *collector, size_t run)
@@ -178,22 +199,8 @@ static void collector_release(struct collector *collector)
 	free(collector->run.self);
 	free(collector->run.total);
 	free(collector->run.calls);
-	free(collector->row_of_context);
-	free(collector->functions);
 	sonde_key_map_release(&collector->known);
 	sonde_key_map_release(&collector->nameless);
-}
-
-static void find_functions(uint32_t *functions, const struct cct *whole)
-{
-	uint32_t i;
-
-	for (i = 0; i < whole->context_count; i++) {
-		const struct sonde_context *context = &whole->contexts[i];
-		bool is_function = context->kind <= SONDE_CONTEXT_FUNCTION;
-
-		functions[i] = is_function ? i : functions[context->parent];
-	}
 }
 
 static bool collector_begin(struct collector *collector)
@@ -205,14 +212,7 @@ static bool collector_begin(struct collector *collector)
 		.total = calloc(count + 1, sizeof(double)),
 		.calls = calloc(count + 1, sizeof(struct cct_calls)),
 	};
-	collector->row_of_context = malloc((count + 1) * sizeof(*collector->row_of_context));
-	collector->functions = malloc((count + 1) * sizeof(*collector->functions));
-	if (!collector->run.self || !collector->run.total || !collector->run.calls ||
-	    !collector->row_of_context || !collector->functions)
-		return false;
-	find_functions(collector->functions, collector->comparison->whole);
-	memset(collector->row_of_context, 0xff, (count + 1) * sizeof(*collector->row_of_context));
-	return true;
+	return collector->run.self && collector->run.total && collector->run.calls;
 }
 
 static enum sonde_status collect(struct comparison *comparison, const struct cct *const *trees,
@@ -222,13 +222,18 @@ static enum sonde_status collect(struct comparison *comparison, const struct cct
 	struct collector collector = {
 		.comparison = comparison, .trees = trees, .maps = maps, .by = by, .table = table
 	};
-	enum sonde_status status = collector_begin(&collector) ? SONDE_OK : sonde_fail_nomem(err);
+	bool by_context = by == COMPARE_CONTEXT;
+	enum sonde_status status = SONDE_OK;
 	size_t run;
 
+	if (!collector_begin(&collector) || (by_context && !find_paths(&collector)))
+		status = sonde_fail_nomem(err);
 	for (run = 0; run < comparison->run_count && !status; run++) {
 		lend_values(&collector, run);
-		status = by == COMPARE_CONTEXT ? collect_contexts(&collector, run, err) :
-						 collect_list(&collector, run, err);
+		if (by_context)
+			collect_contexts(&collector, run);
+		else
+			status = collect_list(&collector, run, err);
 	}
 	collector_release(&collector);
 	return status;
@@ -315,9 +320,16 @@ static enum sonde_status make_rows(struct comparison *comparison, const struct c
 				   struct sonde_error *err)
 {
 	struct compare_table functions = { 0 }, shown = { 0 };
-	enum sonde_status status = collect(comparison, trees, maps, options->by, &shown, err);
 	const struct compare_table *measure = &shown;
+	enum sonde_status status = SONDE_OK;
 
+	if (options->by == COMPARE_CONTEXT) {
+		comparison->row_of_context =
+			calloc((size_t)comparison->whole->context_count + 1, sizeof(uint32_t));
+		if (!comparison->row_of_context)
+			return sonde_fail_nomem(err);
+	}
+	status = collect(comparison, trees, maps, options->by, &shown, err);
 	if (!status && options->by != COMPARE_FUNCTION) {
 		status = collect(comparison, trees, maps, COMPARE_FUNCTION, &functions, err);
 		measure = &functions;
@@ -349,7 +361,7 @@ enum sonde_status compare_make(struct comparison *comparison, const struct cct *
 		.least_share = options->least_share,
 		.can_test = before_count >= 2 && count - before_count >= 2,
 	};
-	status = maps ? cct_merge(trees, count, &comparison->whole, maps, err) :
+	status = maps ? compare_merge(trees, count, before_count, &comparison->whole, maps, err) :
 			sonde_fail_nomem(err);
 	if (!status)
 		status = choose_metric(comparison, trees, count, options->metric, err);
@@ -370,6 +382,7 @@ void compare_release(struct comparison *comparison)
 	sonde_vec_release(&comparison->rows);
 	sonde_vec_release(&comparison->values);
 	free(comparison->speed.logs);
+	free(comparison->row_of_context);
 	cct_free(comparison->whole);
 	*comparison = (struct comparison){ 0 };
 }

@@ -64,10 +64,12 @@ struct comparison {
 	const struct cct_metric *metric;
 	SONDE_VEC(struct compare_row) rows; /* in no particular order */
 	SONDE_VEC(double) values;
+	/* Of rows by context: the row of each context of the whole; SONDE_NONE: above all calls. Owned. */
+	uint32_t *row_of_context;
 	struct compare_row all; /* the whole; self and total are the same, and not adjusted */
 	struct compare_speed speed;
 	struct statistics_prior prior;
-	bool can_test; /* there are two runs on each side */
+	bool can_test;	    /* there are two runs on each side */
 	double least_share; /* as it was asked for */
 	size_t tested_count, significant_count, small_count;
 };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/compare.h"
+#include "analyse/compare_private.h"
 
 /* Seconds with a fraction are rounded when they are written; what is equal to so many digits is equal. */
 #define PRECISION 1e-9
@@ -160,7 +160,7 @@ enum sonde_status compare_exactly(struct compare_exactly *exactly, const struct 
 	enum sonde_status status;
 
 	*exactly = (struct compare_exactly){ 0 };
-	status = cct_merge(trees, 2, &exactly->whole, maps, err);
+	status = compare_merge(trees, 2, 1, &exactly->whole, maps, err);
 	if (status)
 		return status;
 	for (i = 0; i < 2; i++)

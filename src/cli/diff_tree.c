@@ -24,7 +24,7 @@ struct tree {
 	const struct compare_row **rows; /* all of the comparison, sorted by change, least first */
 	uint32_t *first_child, *next_sibling;
 	uint32_t *parents; /* by row */
-	uint32_t *row_of_context;
+	uint32_t *places;  /* in `rows`, by number in the comparison */
 	size_t count;
 	uint32_t first_root;
 };
@@ -45,26 +45,20 @@ static int compare_rows(const void *left, const void *right)
 	return (a->place.context < b->place.context) - (a->place.context > b->place.context);
 }
 
-/* By context: the row of the nearest above it that has one. Contexts come after their parents. */
 static void find_parents(struct tree *tree)
 {
-	const struct cct *whole = tree->diff->comparison.whole;
-	uint32_t *above = tree->row_of_context, context;
+	const struct comparison *comparison = &tree->diff->comparison;
+	const struct compare_row *first = comparison->rows.items;
 	size_t i;
 
-	for (context = 0; context < whole->context_count; context++)
-		above[context] = NO_ROW;
 	for (i = 0; i < tree->count; i++)
-		above[tree->rows[i]->place.context] = (uint32_t)i;
-	for (context = 0; context < whole->context_count; context++) {
-		uint32_t parent = whole->contexts[context].parent;
-		uint32_t row = above[context],
-			 upper = parent == SONDE_NONE ? NO_ROW : above[parent];
+		tree->places[tree->rows[i] - first] = (uint32_t)i;
+	for (i = 0; i < tree->count; i++) {
+		uint32_t context = tree->rows[i]->place.context;
+		uint32_t parent = comparison->whole->contexts[context].parent;
+		uint32_t row = comparison->row_of_context[parent];
 
-		if (row == NO_ROW)
-			above[context] = upper;
-		else
-			tree->parents[row] = upper;
+		tree->parents[i] = row == SONDE_NONE ? NO_ROW : tree->places[row];
 	}
 }
 
@@ -78,10 +72,9 @@ static bool tree_make(struct tree *tree, const struct diff *diff)
 	tree->first_child = calloc(count + 1, sizeof(uint32_t));
 	tree->next_sibling = calloc(count + 1, sizeof(uint32_t));
 	tree->parents = calloc(count + 1, sizeof(uint32_t));
-	tree->row_of_context =
-		calloc((size_t)comparison->whole->context_count + 1, sizeof(uint32_t));
+	tree->places = calloc(count + 1, sizeof(uint32_t));
 	if (!tree->rows || !tree->first_child || !tree->next_sibling || !tree->parents ||
-	    !tree->row_of_context)
+	    !tree->places)
 		return false;
 	for (i = 0; i < count; i++)
 		tree->rows[i] = &comparison->rows.items[i];
@@ -106,7 +99,7 @@ static void tree_release(struct tree *tree)
 	free(tree->first_child);
 	free(tree->next_sibling);
 	free(tree->parents);
-	free(tree->row_of_context);
+	free(tree->places);
 }
 
 /* The next row in the order of a walk through the tree; `depth` follows it. */

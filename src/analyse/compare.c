@@ -15,6 +15,9 @@
 
 #define NO_ROW UINT32_MAX
 
+/* How often something was called, among the metrics of a profile. */
+#define CALLS_METRIC "CALLS"
+
 /* One run's values by context of the whole tree. */
 struct run_values {
 	double *self, *total;
@@ -173,11 +176,29 @@ static void collect_contexts(struct collector *collector, size_t run)
 	}
 }
 
+/* How often each context was entered: of a profile where it counted that. */
+static uint64_t calls_of(const struct cct *tree, uint32_t metric, uint32_t context)
+{
+	double count;
+
+	if (tree->calls)
+		return tree->calls[context].count;
+	count = metric == SONDE_NONE ? 0 : tree->metrics[metric].self[context];
+	return count > 0 && count < 1e18 ? (uint64_t)count : 0;
+}
+
+static bool has_calls(const struct cct *tree)
+{
+	return tree->calls || !tree->metric_count ||
+	       cct_find_metric(tree, CALLS_METRIC) != SONDE_NONE;
+}
+
 static void lend_values(struct collector *collector, size_t run)
 {
 	const struct cct *tree = collector->trees[run];
 	const uint32_t *map = collector->maps[run];
 	uint32_t count = collector->comparison->whole->context_count, metric, i;
+	uint32_t calls = cct_find_metric(tree, CALLS_METRIC);
 	const struct run_values *values = &collector->run;
 
 	memset(values->self, 0, count * sizeof(*values->self));
@@ -189,8 +210,8 @@ static void lend_values(struct collector *collector, size_t run)
 			values->self[map[i]] += tree->metrics[metric].self[i];
 			values->total[map[i]] += tree->metrics[metric].total[i];
 		}
-		if (tree->calls)
-			values->calls[map[i]].count += tree->calls[i].count;
+		if (collector->comparison->has_calls)
+			values->calls[map[i]].count += calls_of(tree, calls, i);
 	}
 }
 
@@ -296,13 +317,14 @@ static bool sum_up(struct comparison *comparison, const struct cct *const *trees
 		uint32_t metric = comparison->metric_name ?
 					  cct_find_metric(trees[run], comparison->metric_name) :
 					  SONDE_NONE;
+		uint32_t call_metric = cct_find_metric(trees[run], CALLS_METRIC);
 		uint64_t calls = 0;
 
 		*value = metric != SONDE_NONE && trees[run]->context_count ?
 				 trees[run]->metrics[metric].total[0] :
 				 0;
-		for (i = 0; trees[run]->calls && i < trees[run]->context_count; i++)
-			calls += trees[run]->calls[i].count;
+		for (i = 0; comparison->has_calls && i < trees[run]->context_count; i++)
+			calls += calls_of(trees[run], call_metric, i);
 		value[runs] = (double)calls;
 	}
 	return true;
@@ -361,6 +383,8 @@ enum sonde_status compare_make(struct comparison *comparison, const struct cct *
 		.least_share = options->least_share,
 		.can_test = before_count >= 2 && count - before_count >= 2,
 	};
+	for (i = 0, comparison->has_calls = true; i < count; i++)
+		comparison->has_calls &= has_calls(trees[i]);
 	status = maps ? compare_merge(trees, count, before_count, &comparison->whole, maps, err) :
 			sonde_fail_nomem(err);
 	if (!status)

@@ -69,6 +69,7 @@ struct comparison {
 	struct compare_row all; /* the whole; self and total are the same, and not adjusted */
 	struct compare_speed speed;
 	struct statistics_prior prior;
+	bool has_calls;	    /* all runs tell how often something was called; else all calls are 0 */
 	bool can_test;	    /* there are two runs on each side */
 	double least_share; /* as it was asked for */
 	size_t tested_count, significant_count, small_count;

@@ -88,7 +88,7 @@ static uint32_t number_of_function_module(const struct matcher *matcher, size_t 
 	return matcher->module_numbers[part][function->module < count ? function->module : count];
 }
 
-/* Names of the modules of one part; those without functions count for nothing. */
+/* Names of the modules of one part, and that of no module where a function has none. */
 static bool list_modules(struct matcher *matcher, size_t part)
 {
 	const struct sonde_definitions *definitions = matcher->trees[part]->definitions;
@@ -100,22 +100,25 @@ static bool list_modules(struct matcher *matcher, size_t part)
 	matcher->module_numbers[part] = numbers;
 	if (!numbers)
 		return false;
-	memset(numbers, 0xff, ((size_t)modules + 1) * sizeof(*numbers));
+	for (i = 0; i < modules; i++) {
+		const struct sonde_module *module = sonde_definitions_module(definitions, i);
+
+		numbers[i] = module_number(
+			matcher, sonde_definitions_string(definitions, module->path), side);
+		if (numbers[i] == SONDE_NONE)
+			return false;
+	}
+	numbers[modules] = SONDE_NONE;
 	for (i = 0; i < functions; i++) {
 		const struct sonde_function *function = sonde_definitions_function(definitions, i);
-		const struct sonde_module *module =
-			sonde_definitions_module(definitions, function->module);
-		uint32_t *number = &numbers[module ? function->module : modules];
-		const char *name = sonde_definitions_string(definitions, function->name);
+		uint32_t *number =
+			&numbers[function->module < modules ? function->module : modules];
 
 		if (*number == SONDE_NONE)
-			*number = module_number(
-				matcher,
-				module ? sonde_definitions_string(definitions, module->path) : "",
-				side);
+			*number = module_number(matcher, "", side);
 		if (*number == SONDE_NONE)
 			return false;
-		if (!strcmp(name, "main"))
+		if (!strcmp(sonde_definitions_string(definitions, function->name), "main"))
 			matcher->modules.items[*number].has_main = true;
 	}
 	return true;
@@ -256,14 +259,8 @@ static bool name_modules(struct matcher *matcher, size_t part)
 	matcher->names[part].modules = names;
 	if (!names)
 		return false;
-	for (i = 0; i < modules; i++) {
-		uint32_t number = matcher->module_numbers[part][i];
-		const struct sonde_module *module = sonde_definitions_module(definitions, i);
-
-		names[i] = number == SONDE_NONE ?
-				   base_name(sonde_definitions_string(definitions, module->path)) :
-				   matcher->modules.items[number].stands_for;
-	}
+	for (i = 0; i < modules; i++)
+		names[i] = matcher->modules.items[matcher->module_numbers[part][i]].stands_for;
 	return true;
 }
 

@@ -15,6 +15,9 @@
 /* The whole and the rows are two questions: each gets half of the level. */
 #define QUESTIONS 2
 
+/* What differs less was only rounded differently. */
+#define PRECISION 1e-9
+
 static struct compare_means means_of(const struct comparison *comparison, const double *values)
 {
 	struct compare_means means;
@@ -23,6 +26,8 @@ static struct compare_means means_of(const struct comparison *comparison, const 
 	means.after = statistics_sample(values + comparison->before_count,
 					comparison->run_count - comparison->before_count)
 			      .mean;
+	if (fabs(means.after - means.before) <= PRECISION * fabs(means.before))
+		means.after = means.before;
 	return means;
 }
 
@@ -165,11 +170,14 @@ static void take_means(const struct comparison *comparison, struct compare_row *
 	even_out(comparison, row->total_runs, false, space);
 	row->total = means_of(comparison, space);
 	row->calls = means_of(comparison, compare_runs(comparison, row->call_runs));
-	row->small = fabs(row->self.before) < least && fabs(row->self.after) < least;
 	if (row->total.before == 0 && row->calls.before == 0)
 		row->presence = COMPARE_APPEARED;
 	else if (row->total.after == 0 && row->calls.after == 0)
 		row->presence = COMPARE_VANISHED;
+	row->small = fabs(row->self.before) < least && fabs(row->self.after) < least;
+	/* what is new or gone is news also where it only calls others */
+	if (row->presence != COMPARE_BOTH && fabs(row->total.after - row->total.before) >= least)
+		row->small = false;
 }
 
 /* What all rows tell about the noise of each. */

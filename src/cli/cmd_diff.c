@@ -214,10 +214,12 @@ static void warn_of_strangers(struct cli *cli, const struct diff *diff)
 				compare_likeness(comparison, first, run));
 		if (likeness >= LEAST_LIKENESS)
 			continue;
-		cli_warning(cli,
-			    "%s and %s look like different programs: only %.0f %% of what one "
-			    "spent is in functions that the other has too",
-			    diff->paths[first], diff->paths[run], likeness * 100);
+		cli_warning(
+			cli,
+			"%s and %s have little in common: only %.0f %% of what one spent is in "
+			"functions that the other has too. Are they runs of one program, both with "
+			"the names of its functions?",
+			diff->paths[first], diff->paths[run], likeness * 100);
 		return;
 	}
 }

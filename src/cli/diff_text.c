@@ -96,8 +96,10 @@ static void put_table_title(struct cli *cli, const struct diff *diff)
 
 	sonde_buffer_put_char(out, '\n');
 	if (!comparison->can_test) {
-		if (!diff->rows.count)
-			sonde_buffer_put_format(out, "No %s changed.\n", diff_noun(diff));
+		sonde_buffer_put_format(out,
+					diff->rows.count ? "By %s, what each spent itself:\n" :
+							   "No %s changed.\n",
+					diff_noun(diff));
 		return;
 	}
 	if (!comparison->significant_count)
@@ -185,8 +187,7 @@ void diff_put_text(struct cli *cli, const struct diff *diff)
 	diff_put_head(cli, diff);
 	put_table_title(cli, diff);
 	if (count) {
-		if (diff->comparison.can_test)
-			sonde_buffer_put_char(&cli->out, '\n');
+		sonde_buffer_put_char(&cli->out, '\n');
 		for (i = 0; i < count; i++)
 			put_row(&table, diff, diff->rows.items[i], has_totals);
 		cli_table_put(cli, &table, 2);

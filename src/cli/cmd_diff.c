@@ -445,17 +445,17 @@ static const struct diff_options defaults = {
 const struct cli_command cmd_diff = {
 	.name = "diff",
 	.summary = "compare two recordings, or two sets of runs",
-	.usage = "sonde diff [OPTIONS] BEFORE AFTER\n"
-		 "sonde diff [OPTIONS] BEFORE... -- AFTER...",
+	.usage = "sonde diff [OPTIONS] BEFORE... [--] AFTER...",
 	.description =
-		"Shows what changed from one recording to another: the whole first, then the functions "
-		"whose own time changed most, by how much and by which share, how often they were "
-		"called, and which are new or gone. The recordings may be of any formats. Functions are "
-		"the same where their names and the names of their modules and files are, so that two "
-		"builds of a program can be compared.\n\n"
+		"Shows what changed from one recording to another: the whole first, then the "
+		"functions whose own time changed most, by how much and by which share, how often "
+		"they were called, and which are new or gone. The recordings may be of any formats. "
+		"Functions are the same where they have the same name in the same module, and file "
+		"where there are several. The program itself may have another name on each side, and "
+		"libraries another version, so that two builds can be compared.\n\n"
 		"One run tells little: times differ from run to run. Give several runs of each side, "
-		"parted by '--', and only what changed by more than chance is shown. --threshold makes "
-		"the exit code 1 where something became slower by that much.",
+		"parted by '--', and only what changed by more than chance is shown. --threshold "
+		"makes the exit code 1 where something became slower by that much.",
 	.section = CLI_SECTION_LOOK,
 	.operands = { .name = "RECORDING",
 		      .kind = CLI_OPERAND_PATH,
@@ -512,7 +512,7 @@ const struct cli_command cmd_diff = {
 			  "for a comment on a pull request" },
 			{ "sonde diff old new --tree", "from the outermost call inwards" },
 			{ "sonde diff old new --metric CALLS", "how often functions were called" },
-			{ "sonde diff --exact trace trace.json", "is the conversion the same?" },
+			{ "sonde diff --exact trace trace.wtf-trace", "is the conversion the same?" },
 			{ 0 },
 		},
 	.exit_status = "  0  compared; with --threshold: nothing exceeds it; with --exact: equal\n"

@@ -41,8 +41,8 @@ static void put_metric_title(struct cli *cli, const struct diff *diff)
 	size_t i;
 
 	if (diff->comparison.metric->ns > 0)
-		sonde_buffer_put_text(&title, "time");
-	for (i = 0; !title.size && name[i] && name[i] != ' ' && name[i] != '('; i++)
+		name = "time";
+	for (i = 0; name[i] && name[i] != ' ' && name[i] != '('; i++)
 		sonde_buffer_put_char(&title, name[i]);
 	sonde_buffer_put_char(&title, ' ');
 	while (title.size < 8 && !title.failed)

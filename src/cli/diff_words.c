@@ -154,23 +154,18 @@ const char *diff_name(const struct diff *diff, const struct compare_row *row, ch
 	return space;
 }
 
-static void put_whole_value(struct sonde_buffer *out, const struct diff *diff, double value)
-{
-	cli_put_metric_value(out, diff->comparison.metric, value);
-}
-
 void diff_put_verdict(struct sonde_buffer *out, const struct diff *diff)
 {
 	const struct comparison *comparison = &diff->comparison;
 	const struct compare_row *all = &comparison->all;
 
-	put_whole_value(out, diff, all->self.before);
-	sonde_buffer_put_text(out, " -> ");
-	put_whole_value(out, diff, all->self.after);
+	cli_put_metric_value(out, comparison->metric, all->self.before);
 	if (all->self.before == all->self.after) {
 		sonde_buffer_put_text(out, ", as before");
 		return;
 	}
+	sonde_buffer_put_text(out, " -> ");
+	cli_put_metric_value(out, comparison->metric, all->self.after);
 	sonde_buffer_put_text(out, ", ");
 	diff_put_value(out, diff, all->self.after - all->self.before, true);
 	sonde_buffer_put_text(out, " (");

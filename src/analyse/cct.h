@@ -97,6 +97,19 @@ enum sonde_status cct_build(struct sonde_recording *recording, const struct cct_
  */
 enum sonde_status cct_merge(const struct cct *const *parts, size_t count, struct cct **whole,
 			    uint32_t **maps, struct sonde_error *err);
+
+/*
+ * What modules and functions of one part are matched by, in place of their names: those of equal text are one,
+ * and contexts that are functions say nothing else. NUL-terminated, by id in the part's definitions.
+ */
+struct cct_names {
+	const char *const *modules, *const *functions;
+};
+
+/* The same with other names; `names` by part, or NULL. */
+enum sonde_status cct_merge_as(const struct cct *const *parts, size_t count,
+			       const struct cct_names *names, struct cct **whole, uint32_t **maps,
+			       struct sonde_error *err);
 void cct_free(struct cct *cct);
 
 /* By name, or the part of it before a blank or a bracket, whatever the case; SONDE_NONE: none. */

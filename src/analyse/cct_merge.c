@@ -15,6 +15,7 @@
 /* One part: its ids in the whole. */
 struct part {
 	const struct cct *cct;
+	const struct cct_names *names; /* or NULL */
 	uint32_t *functions, *modules, *contexts, *metrics;
 	uint32_t first_track, first_process;
 };
@@ -64,7 +65,8 @@ static enum sonde_status unite_module(struct merge *merge, const struct part *pa
 	enum sonde_status status;
 
 	sonde_buffer_clear(text);
-	sonde_buffer_put_text(text, base_name(source, module.path));
+	sonde_buffer_put_text(text, part->names ? part->names->modules[number] :
+						  base_name(source, module.path));
 	sonde_buffer_put(text, "", 1);
 	status = find_or_keep(merge, &merge->modules, text, sonde_definitions_module_count(target),
 			      &part->modules[number], err);
@@ -112,7 +114,13 @@ static enum sonde_status unite_function(struct merge *merge, const struct part *
 	struct sonde_function function = *sonde_definitions_function(source, number);
 	enum sonde_status status;
 
-	put_function(text, part, &function);
+	if (part->names) {
+		sonde_buffer_clear(text);
+		sonde_buffer_put_text(text, part->names->functions[number]);
+		sonde_buffer_put(text, "", 1);
+	} else {
+		put_function(text, part, &function);
+	}
 	status = find_or_keep(merge, &merge->functions, text,
 			      sonde_definitions_function_count(target), &part->functions[number],
 			      err);
@@ -172,6 +180,13 @@ static enum sonde_status translate(struct merge *merge, const struct part *part,
 		context->function = part->functions[context->function];
 	if (context->module != SONDE_NONE)
 		context->module = part->modules[context->module];
+	if (part->names && context->kind == SONDE_CONTEXT_FUNCTION &&
+	    context->function != SONDE_NONE) {
+		context->file = context->line = 0;
+		context->address = 0;
+		context->module = SONDE_NONE;
+		return SONDE_OK;
+	}
 	/* a loop is where it stands in the source, as far as that is known */
 	if (context->kind == SONDE_CONTEXT_LOOP && *file && context->line)
 		context->address = 0;
@@ -447,6 +462,13 @@ static void merge_release(struct merge *merge)
 enum sonde_status cct_merge(const struct cct *const *parts, size_t count, struct cct **whole,
 			    uint32_t **maps, struct sonde_error *err)
 {
+	return cct_merge_as(parts, count, NULL, whole, maps, err);
+}
+
+enum sonde_status cct_merge_as(const struct cct *const *parts, size_t count,
+			       const struct cct_names *names, struct cct **whole, uint32_t **maps,
+			       struct sonde_error *err)
+{
 	struct merge merge = {
 		.parts = calloc(count + 1, sizeof(*merge.parts)),
 		.count = count,
@@ -459,8 +481,10 @@ enum sonde_status cct_merge(const struct cct *const *parts, size_t count, struct
 		merge.tree = sonde_context_union_new(merge.body->definitions, false);
 	if (!merge.parts || !merge.tree)
 		status = sonde_fail_nomem(err);
-	for (size_t i = 0; merge.parts && i < count; i++)
+	for (size_t i = 0; merge.parts && i < count; i++) {
 		merge.parts[i].cct = parts[i];
+		merge.parts[i].names = names ? &names[i] : NULL;
+	}
 	if (!status)
 		status = unite(&merge, err);
 	for (size_t i = 0; maps && i < count; i++) {

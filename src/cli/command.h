@@ -21,6 +21,7 @@ enum cli_value {
 	CLI_DURATION,	/* uint64_t: nanoseconds; needs a unit */
 	CLI_SECONDS,	/* the same, but a number without a unit is seconds */
 	CLI_SIZE,	/* uint64_t: bytes */
+	CLI_PERCENT,	/* double: a share, 0.05 of "5%" */
 	CLI_TEXT,	/* const char * */
 	CLI_PATH,	/* const char *: a file or folder */
 	CLI_FORMAT,	/* const char *: the name of a format */
@@ -84,6 +85,8 @@ struct cli_operands {
 	const struct cli_choice *choices;
 	size_t at_least;
 	size_t at_most; /* SIZE_MAX: any number */
+	/* "--" parts them: it stays among them, and options may follow it */
+	bool keeps_separator;
 };
 
 struct cli_example {

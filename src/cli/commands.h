@@ -11,6 +11,7 @@ extern const struct cli_command cmd_info;
 extern const struct cli_command cmd_dump;
 extern const struct cli_command cmd_report;
 extern const struct cli_command cmd_query;
+extern const struct cli_command cmd_diff;
 extern const struct cli_command cmd_check;
 extern const struct cli_command cmd_flame;
 extern const struct cli_command cmd_formats;

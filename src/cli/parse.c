@@ -101,6 +101,14 @@ static int parse_quantity(struct cli *cli, const struct cli_option *option, cons
 	return fault ? cli_usage(cli, "--%s: '%s' %s", option->name, text, fault) : CLI_OK;
 }
 
+static int parse_percent(struct cli *cli, const struct cli_option *option, const char *text,
+			 double *share)
+{
+	const char *fault = cli_percent_parse(text, share);
+
+	return fault ? cli_usage(cli, "--%s: '%s' %s", option->name, text, fault) : CLI_OK;
+}
+
 static int parse_format(struct cli *cli, const struct cli_option *option, const char *text,
 			const char **format)
 {
@@ -230,6 +238,8 @@ static int set_value(struct cli *cli, const struct found_option *found, const ch
 		return parse_quantity(cli, option, text, cli_seconds_parse, found->place);
 	case CLI_SIZE:
 		return parse_quantity(cli, option, text, cli_size_parse, found->place);
+	case CLI_PERCENT:
+		return parse_percent(cli, option, text, found->place);
 	case CLI_TEXT:
 		*(const char **)found->place = text;
 		return CLI_OK;
@@ -341,10 +351,13 @@ int cli_parse(struct cli *cli, void *options, char **arguments)
 	while (*parser.next && code == CLI_OK && !common->help) {
 		char *argument = *parser.next++;
 
-		if (only_operands || argument[0] != '-' || !argument[1]) {
+		bool is_separator = !strcmp(argument, "--");
+
+		if (only_operands || argument[0] != '-' || !argument[1] ||
+		    (is_separator && command->operands.keeps_separator)) {
 			cli->operands[cli->operand_count++] = argument;
 			only_operands |= command->operands.kind == CLI_OPERAND_PROGRAM;
-		} else if (!strcmp(argument, "--")) {
+		} else if (is_separator) {
 			only_operands = true;
 		} else if (argument[1] == '-') {
 			code = parse_long(&parser, argument + 2);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading of durations and sizes, without floating point. */
+/* Reading of durations and sizes, without floating point, and of percentages. */
 #include "cli/quantity.h"
 
 #include <stddef.h>
@@ -123,4 +123,22 @@ const char *cli_size_parse(const char *text, uint64_t *bytes)
 	if (number.decimals && unit == 1)
 		return "is not a whole number of bytes";
 	return cli_decimal_scale(&number, unit, bytes) ? NULL : "is too large";
+}
+
+const char *cli_percent_parse(const char *text, double *share)
+{
+	struct cli_decimal number;
+	unsigned int i;
+
+	*share = 0;
+	if (!cli_decimal_take(&text, &number))
+		return "is not a percentage like 5% or 0.1%";
+	if (!*text && number.digits)
+		return "needs a sign: 5%";
+	if (*text && strcmp(text, "%") != 0)
+		return "is not a percentage like 5% or 0.1%";
+	*share = (double)number.digits / 100;
+	for (i = 0; i < number.decimals; i++)
+		*share /= 10;
+	return NULL;
 }

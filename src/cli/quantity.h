@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Durations (1.5ms) and sizes (64K) as users write them on the command line, the same for every
+ * Durations (1.5ms), sizes (64K) and shares (5%) as users write them on the command line, the same for every
  * command. Moments in a recording, which are more than a duration, are in moment.h.
  */
 #ifndef SONDE_CLI_QUANTITY_H
@@ -30,5 +30,7 @@ uint64_t cli_time_unit(const char *name);
 const char *cli_duration_parse(const char *text, uint64_t *ns);
 const char *cli_seconds_parse(const char *text, uint64_t *ns);
 const char *cli_size_parse(const char *text, uint64_t *bytes);
+/* A share: 0.05 of "5%". Only 0 needs no sign. */
+const char *cli_percent_parse(const char *text, double *share);
 
 #endif

@@ -124,4 +124,23 @@ out_has '^merged   8 profiles$' "make one database"
 run check both.d
 exits 0 "which passes the check"
 
+# What lies beside profiles goes with them, so that a copy gives the same database.
+if have python3; then
+	python3 "$root/tests/cli/prof_measurements.py" heat.m
+	run convert heat.m -t hpcrun -o copy.m
+	exits 0 "measurements copied"
+	out_has '^wrote copy.m .*, 1 resource$' "with their structure file"
+	out_has '^nothing was lost$' "and nothing was lost"
+	run prof -q heat.m -o heat.d
+	run prof -q copy.m -o copy.d
+	diff -r heat.d copy.d >"$work/diff"
+	ok $? "the copy gives the same database" || explain "$work/diff"
+	run dump copy.d --contexts --csv
+	out_has ',flux,' "with names from that file"
+	run convert heat.m -t hpcdb -o converted.d
+	out_has '^  1 resources: the target does not hold resources$' "what cannot go with them is told"
+else
+	skip "what lies beside profiles" "no python3"
+fi
+
 finish

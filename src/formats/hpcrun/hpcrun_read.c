@@ -481,6 +481,31 @@ static uint64_t hpcrun_value_count(struct sonde_recording *recording)
 	return data->value_count;
 }
 
+static enum sonde_status hpcrun_blob(struct sonde_recording *recording, uint32_t number,
+				     struct sonde_blob *blob, struct sonde_error *err)
+{
+	struct hpcrun_recording *data = recording->data;
+
+	return hpcrun_beside_map(&data->beside, recording->path, recording->definitions, number,
+				 blob, err);
+}
+
+static enum sonde_status list_beside(struct opening *opening)
+{
+	struct sonde_recording *recording = opening->recording;
+	struct hpcrun_recording *data = opening->data;
+	enum sonde_status status;
+
+	if (!data->folder.is_folder)
+		return SONDE_OK;
+	status = hpcrun_beside_open(&data->beside, recording->definitions, recording->path,
+				    opening->err);
+	recording->blob_count = (uint32_t)data->beside.files.count;
+	if (recording->blob_count)
+		recording->lanes |= SONDE_LANE_BLOBS;
+	return status;
+}
+
 static void hpcrun_close(struct sonde_recording *recording)
 {
 	struct hpcrun_recording *data = recording->data;
@@ -488,6 +513,8 @@ static void hpcrun_close(struct sonde_recording *recording)
 	if (!data)
 		return;
 	hpcrun_folder_release(&data->folder);
+	hpcrun_beside_release(&data->beside);
+	pthread_mutex_destroy(&data->beside.lock);
 	sonde_vec_release(&data->inputs);
 	sonde_vec_release(&data->pairs);
 	sonde_vec_release(&data->module_paths);
@@ -505,6 +532,7 @@ static void hpcrun_close(struct sonde_recording *recording)
 }
 
 static const struct sonde_recording_ops recording_ops = {
+	.blob = hpcrun_blob,
 	.contexts = hpcrun_contexts,
 	.values_open = hpcrun_values_open,
 	.value_count = hpcrun_value_count,
@@ -545,6 +573,10 @@ enum sonde_status hpcrun_open(struct sonde_recording *recording, struct sonde_er
 	opening.data = calloc(1, sizeof(*opening.data));
 	if (!opening.data)
 		return sonde_fail_nomem(err);
+	if (pthread_mutex_init(&opening.data->beside.lock, NULL)) {
+		free(opening.data);
+		return sonde_fail_nomem(err);
+	}
 	recording->data = opening.data;
 	recording->ops = &recording_ops;
 	recording->lanes = LANES;
@@ -555,6 +587,8 @@ enum sonde_status hpcrun_open(struct sonde_recording *recording, struct sonde_er
 		status = hpcrun_define_metric_attributes(recording, err);
 	if (!status)
 		status = hpcrun_make_contexts(opening.data, recording->definitions, err);
+	if (!status)
+		status = list_beside(&opening);
 	hpcrun_profile_release(&opening.profile);
 	hpcrun_places_release(&opening.places);
 	sonde_key_map_release(&opening.ids);

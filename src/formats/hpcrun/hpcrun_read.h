@@ -9,6 +9,7 @@
 #include "base/buffer.h"
 #include "base/map.h"
 #include "formats/format.h"
+#include "formats/hpcrun/hpcrun_beside.h"
 #include "formats/hpcrun/hpcrun_profile.h"
 #include "formats/hpcrun/hpcrun_tree.h"
 
@@ -34,9 +35,6 @@ struct hpcrun_folder {
 enum sonde_status hpcrun_folder_open(struct hpcrun_folder *folder, const char *path,
 				     struct sonde_error *err);
 void hpcrun_folder_release(struct hpcrun_folder *folder);
-
-/* Whether a name ends like this, with something before. */
-bool hpcrun_has_ending(const char *name, const char *ending);
 
 /* A pair of a header, as strings of the definitions. */
 struct hpcrun_defined_pair {
@@ -73,6 +71,7 @@ struct hpcrun_recording {
 	struct sonde_context *contexts;
 	uint32_t context_count;
 	uint64_t value_count; /* in the files */
+	struct hpcrun_beside beside;
 };
 
 int hpcrun_probe(const char *path);

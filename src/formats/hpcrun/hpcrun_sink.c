@@ -192,6 +192,16 @@ static enum sonde_status sink_begin(struct sonde_sink *base,
 	return status ? status : count_losses(sink, err);
 }
 
+static enum sonde_status sink_blob(struct sonde_sink *base, const struct sonde_blob *blob,
+				   struct sonde_error *err)
+{
+	struct hpcrun_sink *sink = sink_of(base);
+
+	return hpcrun_beside_write(sink->staged.work,
+				   sonde_definitions_string(sink->definitions, blob->name), blob,
+				   sink->loss, err);
+}
+
 static enum sonde_status sink_contexts(struct sonde_sink *base,
 				       const struct sonde_context *contexts, uint32_t count,
 				       struct sonde_error *err)
@@ -645,9 +655,10 @@ static void sink_free(struct sonde_sink *base)
 }
 
 static const struct sonde_sink_ops sink_ops = {
-	.lanes = SONDE_LANE_CONTEXTS | SONDE_LANE_VALUES | SONDE_LANE_SAMPLES,
+	.lanes = SONDE_LANE_CONTEXTS | SONDE_LANE_VALUES | SONDE_LANE_SAMPLES | SONDE_LANE_BLOBS,
 	.parallel_tracks = true,
 	.begin = sink_begin,
+	.blob = sink_blob,
 	.contexts = sink_contexts,
 	.values = sink_values,
 	.samples = sink_samples,

@@ -180,6 +180,7 @@ static enum sonde_status note_trace(struct opening *opening, struct hpcrun_input
 			     trace.file.size - trace.left_over, "%u bytes\t%" PRIu64,
 			     trace.record_size, trace.left_over);
 	take_samples(opening, input, &trace);
+	input->samples_calls = trace.flags & HPCTRACE_CALLS;
 	if (input->sample_count < trace.count)
 		hpcrun_found(diagnostics, TRACE_NODE, input->files.trace, SONDE_NO_OFFSET,
 			     "nodes of the profile\tothers, in %" PRIu64 " of %" PRIu64 " samples",
@@ -369,6 +370,17 @@ static const struct sonde_identity *stream_of(const struct hpcrun_input *input)
 	return NULL;
 }
 
+/* The model has no such samples; who writes measurements again needs to know. */
+static enum sonde_status define_calls(struct opening *opening, uint32_t track)
+{
+	struct hpcrun_defined_pair pair = { 0 };
+	enum sonde_status status = intern(opening, HPCRUN_ATTRIBUTE_CALLS, &pair.name);
+
+	if (!status)
+		status = intern(opening, "true", &pair.value);
+	return status ? status : add_attribute(opening, SONDE_OWNER_TRACK, track, &pair);
+}
+
 static enum sonde_status define_track(struct opening *opening, const struct hpcrun_input *input,
 				      uint32_t process)
 {
@@ -397,6 +409,8 @@ static enum sonde_status define_track(struct opening *opening, const struct hpcr
 		status = sonde_identity_define(opening->recording->definitions, id,
 					       input->identities, input->identity_count,
 					       opening->err);
+	if (!status && input->samples_calls)
+		status = define_calls(opening, id);
 	return status ? status : define_pairs(opening, input, process, id);
 }
 

@@ -19,6 +19,9 @@
 #define HPCRUN_ATTRIBUTE_METRICS "hpc.metrics"
 #define HPCRUN_ATTRIBUTE_FORMULAS "hpc.formulas"
 
+/* Of a track, true where its samples name the functions that were called, not addresses in them. */
+#define HPCRUN_ATTRIBUTE_CALLS HPCRUN_ATTRIBUTE "trace-of-calls"
+
 /* The files of one profile. Paths are owned. */
 struct hpcrun_files {
 	char *path;
@@ -51,6 +54,7 @@ struct hpcrun_input {
 	uint32_t first_pair, pair_count; /* in pairs */
 	const char *program, *process_key;
 	uint32_t pid, slot;
+	bool samples_calls;
 	uint64_t sample_count, time_first_ns, time_last_ns;
 };
 

@@ -277,8 +277,12 @@ static enum sonde_status sink_values(struct sonde_sink *base, uint32_t number,
 			      lost, err);
 }
 
-static enum sonde_status open_trace(struct sink_track *track, struct sonde_error *err)
+static enum sonde_status open_trace(const struct hpcrun_sink *sink, uint32_t number,
+				    struct sonde_error *err)
 {
+	struct sink_track *track = &sink->tracks[number];
+	bool calls = sonde_definitions_find_attribute(sink->definitions, SONDE_OWNER_TRACK, number,
+						      HPCRUN_ATTRIBUTE_CALLS);
 	uint8_t header[HPCTRACE_HEADER_SIZE];
 	char *path = malloc(strlen(track->stem) + sizeof(".hpctrace"));
 	enum sonde_status status;
@@ -291,7 +295,7 @@ static enum sonde_status open_trace(struct sink_track *track, struct sonde_error
 	if (status)
 		return status;
 	track->has_trace = true;
-	hpctrace_encode_header(0, header);
+	hpctrace_encode_header(calls ? HPCTRACE_CALLS : 0, header);
 	return sonde_output_write(&track->trace, header, sizeof(header), err);
 }
 
@@ -333,7 +337,7 @@ static enum sonde_status sink_samples(struct sonde_sink *base, uint32_t number,
 	enum sonde_status status = need_nodes(sink, err);
 
 	if (!status && !track->has_trace && count)
-		status = open_trace(track, err);
+		status = open_trace(sink, number, err);
 	while (count && !status) {
 		size_t now = count < BATCH ? count : BATCH;
 

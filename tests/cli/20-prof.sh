@@ -107,6 +107,16 @@ ok $? "and nothing is written"
 grep -q '"written": false' report.json
 ok $? "the report says so too"
 
+run prof run.m -o early.d --report nowhere/report.json
+exits 3 "a report that cannot be written"
+err_has 'nowhere: this folder does not exist' "which is said"
+[ ! -e early.d ]
+ok $? "before anything is merged"
+run prof -q run.m -o early.d --report early.d/report.json
+exits 0 "a report in the database that it is about"
+grep -q "\"bytes\": $(find early.d -type f ! -name report.json -exec cat {} + | wc -c | tr -d ' ')," early.d/report.json
+ok $? "counts the bytes of all its files"
+
 # Sessions need no detour.
 run prof trace -o session.d
 exits 0 "a session"

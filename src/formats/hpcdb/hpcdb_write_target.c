@@ -144,6 +144,7 @@ enum sonde_status hpcdb_put_file(const struct hpcdb_job *job, const char *name,
 		status = sonde_output_close(&output, err);
 	sonde_output_release(&output);
 	free(path);
+	job->written->bytes += text->size;
 	return status;
 }
 

@@ -66,7 +66,10 @@ struct sonde_sink_ops {
 	 */
 	enum sonde_status (*whole)(struct sonde_sink *sink, struct sonde_recording *source,
 				   struct sonde_run_result *result, struct sonde_error *err);
-	/* An embedded resource; all come after begin, before events. NULL: it cannot hold them. */
+	/*
+	 * An embedded resource; all come after begin, before events. SONDE_END: it cannot hold this one,
+	 * and has counted it as lost. NULL: it holds none.
+	 */
 	enum sonde_status (*blob)(struct sonde_sink *sink, const struct sonde_blob *blob,
 				  struct sonde_error *err);
 	/* All events of a batch are of `track`, in the order of time as far as the source is. */

@@ -199,30 +199,14 @@ void sonde_cache_entry_release(struct sonde_cache_entry *entry)
 	*entry = (struct sonde_cache_entry){ 0 };
 }
 
-static bool write_all(int fd, const void *data, size_t size)
-{
-	const uint8_t *bytes = data;
-
-	while (size) {
-		ssize_t count = write(fd, bytes, size);
-
-		if (count < 0 && errno == EINTR)
-			continue;
-		if (count <= 0)
-			return false;
-		bytes += count;
-		size -= (size_t)count;
-	}
-	return true;
-}
-
 static bool write_entry(const char *folder, const char *name, const uint8_t head[ENTRY_SIZE],
 			const void *data, size_t size)
 {
 	char *made = sonde_path_join(folder, NEW_START "XXXXXX");
 	char *path = sonde_path_join(folder, name);
 	int fd = made && path ? mkostemp(made, O_CLOEXEC) : -1;
-	bool is_good = fd >= 0 && write_all(fd, head, ENTRY_SIZE) && write_all(fd, data, size);
+	bool is_good = fd >= 0 && sonde_write_all(fd, head, ENTRY_SIZE) &&
+		       sonde_write_all(fd, data, size);
 
 	if (fd >= 0 && close(fd))
 		is_good = false;

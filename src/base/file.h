@@ -81,6 +81,9 @@ void sonde_folder_release(struct sonde_folder *folder);
 /* Compares names with runs of digits by value. */
 int sonde_name_compare(const char *a, const char *b);
 
+/* All of it to a descriptor; false with errno. For what is no file of its own: pipes, terminals. */
+bool sonde_write_all(int fd, const void *data, size_t size);
+
 /* Buffered sequential output to one file descriptor. */
 struct sonde_output {
 	int fd;

@@ -12,6 +12,25 @@
 
 #define BUFFER_SIZE ((size_t)1 << 20)
 
+bool sonde_write_all(int fd, const void *data, size_t size)
+{
+	const uint8_t *bytes = data;
+
+	while (size) {
+		ssize_t count = write(fd, bytes, size);
+
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (!count)
+			errno = ENOSPC;
+		if (count <= 0)
+			return false;
+		bytes += count;
+		size -= (size_t)count;
+	}
+	return true;
+}
+
 /* Everything but the descriptor, which it takes over. */
 static enum sonde_status start(struct sonde_output *output, int fd, const char *path,
 			       struct sonde_error *err)

@@ -8,6 +8,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 void cli_init(struct cli *cli, int out_file)
 {
 	*cli = (struct cli){ .out_file = out_file, .out_is_terminal = isatty(out_file) };
@@ -49,28 +51,13 @@ unsigned int cli_width(const struct cli *cli, unsigned int otherwise)
 	return otherwise;
 }
 
-static bool write_all(int fd, const char *data, size_t size)
-{
-	while (size) {
-		ssize_t written = write(fd, data, size);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written < 0)
-			return false;
-		data += written;
-		size -= (size_t)written;
-	}
-	return true;
-}
-
 bool cli_flush(struct cli *cli)
 {
 	bool no_memory = cli->out.failed;
 
 	if (cli_is_silent(cli))
 		sonde_buffer_clear(&cli->out);
-	if (!cli->out_failed && !write_all(cli->out_file, cli->out.data, cli->out.size)) {
+	if (!cli->out_failed && !sonde_write_all(cli->out_file, cli->out.data, cli->out.size)) {
 		int error = errno;
 
 		/* Set first: a message flushes too. */

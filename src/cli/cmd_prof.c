@@ -326,6 +326,8 @@ static int run(struct cli *cli, const void *given)
 		options.target.output = name;
 	}
 	code = options.dry_run ? CLI_OK : cli_target_check(cli, &options.target);
+	if (code == CLI_OK && options.report)
+		code = cli_check_report(cli, options.report, options.target.output);
 	if (code == CLI_OK)
 		code = merge(cli, &options);
 	free(name);

@@ -143,6 +143,15 @@ const char *info_state(const struct info *info)
 	return info->unfinished_count ? "unfinished" : "finished";
 }
 
+/*
+ * Files whose times are of the wall clock also hold those of clocks that nobody knew when they were
+ * converted. Nothing was recorded before 2000; such clocks begin when a machine or a program does.
+ */
+static bool is_plausible(uint64_t realtime_ns)
+{
+	return realtime_ns >= UINT64_C(946684800) * 1000000000u;
+}
+
 bool info_realtime(const struct info *info, uint64_t time_ns, uint64_t *realtime_ns)
 {
 	const struct sonde_process *process = sonde_definitions_process(info->definitions, 0);
@@ -157,12 +166,12 @@ bool info_realtime(const struct info *info, uint64_t time_ns, uint64_t *realtime
 		if (anchor->clock != process->clock)
 			continue;
 		*realtime_ns = anchor->realtime_ns + (time_ns - anchor->clock_ns);
-		return true;
+		return is_plausible(*realtime_ns);
 	}
 	if (!clock || clock->kind != SONDE_CLOCK_REALTIME)
 		return false;
 	*realtime_ns = time_ns;
-	return true;
+	return is_plausible(time_ns);
 }
 
 const char *info_track_kind_name(enum sonde_track_kind kind)

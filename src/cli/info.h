@@ -51,7 +51,10 @@ const char *info_identity(const struct info *info, uint32_t track, char space[IN
 /* "damaged", "unfinished" or "finished". */
 const char *info_state(const struct info *info);
 
-/* The wall-clock time of a moment, by clock and anchors of the first process; false without any. */
+/*
+ * The wall-clock time of a moment, by clock and anchors of the first process; false without any, and
+ * where that cannot be.
+ */
 bool info_realtime(const struct info *info, uint64_t time_ns, uint64_t *realtime_ns);
 
 /* The hottest path, where there is one: see info_path.c. */

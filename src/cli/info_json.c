@@ -239,7 +239,8 @@ static void put_summary(struct info_writer *writer)
 	if (info->has_time) {
 		sonde_json_member_u64(writer->json, "first_ns", info->first_ns);
 		sonde_json_member_u64(writer->json, "last_ns", info->last_ns);
-		info_realtime(info, info->first_ns, &realtime_ns);
+		if (!info_realtime(info, info->first_ns, &realtime_ns))
+			realtime_ns = UINT64_MAX;
 	}
 	put_or_null(writer, "first_realtime_ns", realtime_ns, UINT64_MAX);
 }

@@ -137,6 +137,7 @@ static void put_time(struct cli *cli, const struct info *info)
 {
 	const struct sonde_clock *clock = sonde_definitions_clock(info->definitions, 0);
 	uint64_t realtime_ns;
+	bool is_dated = info_realtime(info, info->first_ns, &realtime_ns);
 
 	put_label(cli, "time");
 	if (!info->has_time) {
@@ -147,11 +148,12 @@ static void put_time(struct cli *cli, const struct info *info)
 	sonde_buffer_put_text(&cli->out, " from @");
 	sonde_buffer_put_u64(&cli->out, info->first_ns);
 	sonde_buffer_put_text(&cli->out, " ns");
-	if (clock && clock->kind != SONDE_CLOCK_UNKNOWN)
+	if (clock && clock->kind != SONDE_CLOCK_UNKNOWN &&
+	    (is_dated || clock->kind != SONDE_CLOCK_REALTIME))
 		sonde_buffer_put_format(&cli->out, " on the %s clock",
 					sonde_clock_kind_name(clock->kind));
 	sonde_buffer_put_char(&cli->out, '\n');
-	if (!info_realtime(info, info->first_ns, &realtime_ns))
+	if (!is_dated)
 		return;
 	put_label(cli, "started");
 	cli_put_date(&cli->out, realtime_ns);

@@ -399,6 +399,9 @@ int cli_transfer_run(struct cli *cli, const struct cli_transfer_request *request
 	size_t i;
 	int code = cli_target_check(cli, request->target);
 
+	if (code == CLI_OK && request->transfer->loss_report)
+		code = cli_check_report(cli, request->transfer->loss_report,
+					request->target->output);
 	if (code != CLI_OK)
 		return code;
 	code = open_sources(&transfer);

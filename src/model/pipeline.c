@@ -240,7 +240,7 @@ static enum sonde_status feed_blob(struct run *run, const struct source *source,
 	if (!status)
 		status = run->sink->ops->blob(run->sink, &blob, err);
 	run->blobs_written += !status;
-	return status;
+	return status == SONDE_END ? SONDE_OK : status;
 }
 
 static enum sonde_status feed_blobs(struct run *run, struct sonde_error *err)

@@ -23,6 +23,7 @@ struct sonde_recording_ops {
 	enum sonde_status (*values_open)(struct sonde_recording *recording, uint32_t track,
 					 struct sonde_value_cursor **cursor,
 					 struct sonde_error *err);
+	/* These two are called after `contexts`, with numbers that are there. */
 	enum sonde_status (*context_values_open)(struct sonde_recording *recording,
 						 uint32_t context,
 						 struct sonde_value_cursor **cursor,

@@ -20,23 +20,6 @@
 #define TRIES 50
 #define PAUSE_US 20000
 
-static bool write_all(int fd, const void *data, size_t size)
-{
-	const char *bytes = data;
-
-	while (size) {
-		ssize_t written = write(fd, bytes, size);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return false;
-		bytes += written;
-		size -= (size_t)written;
-	}
-	return true;
-}
-
 static bool read_all(int fd, void *data, size_t size)
 {
 	char *bytes = data;
@@ -70,12 +53,12 @@ static void remove_output(const char *path)
 			usleep(PAUSE_US);
 	}
 	if (removed) {
-		write_all(STDERR_FILENO, gone, sizeof(gone) - 1);
+		sonde_write_all(STDERR_FILENO, gone, sizeof(gone) - 1);
 		return;
 	}
-	write_all(STDERR_FILENO, stays, sizeof(stays) - 1);
-	write_all(STDERR_FILENO, path, strlen(path));
-	write_all(STDERR_FILENO, "\n", 1);
+	sonde_write_all(STDERR_FILENO, stays, sizeof(stays) - 1);
+	sonde_write_all(STDERR_FILENO, path, strlen(path));
+	sonde_write_all(STDERR_FILENO, "\n", 1);
 }
 
 /* Signals that are meant for the whole group (Ctrl-C) must not end the guardian with the rest. */
@@ -142,7 +125,7 @@ static void tell(struct guardian *guardian, const char *path, uint32_t size)
 	memcpy(message, &size, sizeof(size));
 	if (length)
 		memcpy(message + sizeof(size), path, length);
-	if (guardian->fd < 0 || write_all(guardian->fd, message, sizeof(size) + length))
+	if (guardian->fd < 0 || sonde_write_all(guardian->fd, message, sizeof(size) + length))
 		return;
 	close(guardian->fd);
 	guardian->fd = -1;

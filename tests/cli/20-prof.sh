@@ -107,6 +107,16 @@ ok $? "and nothing is written"
 grep -q '"written": false' report.json
 ok $? "the report says so too"
 
+run prof run.m -o early.d --report nowhere/report.json
+exits 3 "a report that cannot be written"
+err_has 'nowhere: this folder does not exist' "which is said"
+[ ! -e early.d ]
+ok $? "before anything is merged"
+run prof -q run.m -o early.d --report early.d/report.json
+exits 0 "a report in the database that it is about"
+grep -q "\"bytes\": $(find early.d -type f ! -name report.json -exec cat {} + | wc -c | tr -d ' ')," early.d/report.json
+ok $? "counts the bytes of all its files"
+
 # Sessions need no detour.
 run prof trace -o session.d
 exits 0 "a session"
@@ -123,5 +133,24 @@ exits 0 "a session and measurements together"
 out_has '^merged   8 profiles$' "make one database"
 run check both.d
 exits 0 "which passes the check"
+
+# What lies beside profiles goes with them, so that a copy gives the same database.
+if have python3; then
+	python3 "$root/tests/cli/prof_measurements.py" heat.m
+	run convert heat.m -t hpcrun -o copy.m
+	exits 0 "measurements copied"
+	out_has '^wrote copy.m .*, 1 resource$' "with their structure file"
+	out_has '^nothing was lost$' "and nothing was lost"
+	run prof -q heat.m -o heat.d
+	run prof -q copy.m -o copy.d
+	diff -r heat.d copy.d >"$work/diff"
+	ok $? "the copy gives the same database" || explain "$work/diff"
+	run dump copy.d --contexts --csv
+	out_has ',flux,' "with names from that file"
+	run convert heat.m -t hpcdb -o converted.d
+	out_has '^  1 resources: the target does not hold resources$' "what cannot go with them is told"
+else
+	skip "what lies beside profiles" "no python3"
+fi
 
 finish

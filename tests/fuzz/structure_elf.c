@@ -4,35 +4,16 @@
  * its symbols and for some beside them. Beyond "does not crash" it holds what structure.h says about
  * nodes, and that the same address gives the same node again.
  */
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "analyse/structure.h"
+#include "memory_file.h"
 #include "require.h"
 #include "symbols/symbols.h"
 
 enum { SIZE_MAX_TAKEN = 1 << 16, ASKED_MAX = 400 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* A file in memory that is filled anew each time. */
-static const char *put_input(const uint8_t *data, size_t size)
-{
-	static char path[64];
-	static int fd = -1;
-
-	if (fd < 0) {
-		fd = memfd_create("input", MFD_CLOEXEC);
-		REQUIRE(fd >= 0);
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	}
-	REQUIRE(ftruncate(fd, 0) == 0);
-	REQUIRE(!size || pwrite(fd, data, size, 0) == (ssize_t)size);
-	return path;
-}
 
 static void ask(struct sonde_structure *structure, uint64_t address)
 {
@@ -54,7 +35,7 @@ static void ask(struct sonde_structure *structure, uint64_t address)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const char *path = put_input(data, size);
+	const char *path = memory_file(data, size);
 	struct sonde_structure *structure;
 	struct sonde_symbols *symbols;
 	struct sonde_symbol symbol;

@@ -4,33 +4,14 @@
  * and asked for their lines and plain names. Beyond "does not crash" it holds what symbols.h says
  * about order and sizes.
  */
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
+#include "memory_file.h"
 #include "require.h"
 #include "symbols/symbols.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* A file in memory that is filled anew each time. */
-static const char *put_input(const uint8_t *data, size_t size)
-{
-	static char path[64];
-	static int fd = -1;
-
-	if (fd < 0) {
-		fd = memfd_create("input", MFD_CLOEXEC);
-		REQUIRE(fd >= 0);
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	}
-	REQUIRE(ftruncate(fd, 0) == 0);
-	REQUIRE(!size || pwrite(fd, data, size, 0) == (ssize_t)size);
-	return path;
-}
 
 static void walk_function(struct sonde_symbols *symbols, const struct sonde_symbol *symbol)
 {
@@ -51,7 +32,7 @@ static void walk_function(struct sonde_symbols *symbols, const struct sonde_symb
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const char *path = put_input(data, size);
+	const char *path = memory_file(data, size);
 	struct sonde_symbols *symbols;
 	struct sonde_symbols_program program;
 	struct sonde_symbol symbol, before = { 0 };

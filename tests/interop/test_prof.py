@@ -91,6 +91,17 @@ class Real(ProfCase):
                 verify(path)
                 self.assertEqual(compare(path, wanted, lex_aware_tolerance=True)[:10], [])
 
+    def test_copies(self):
+        """Measurements that were read and written again, with all that lies beside them, give the same."""
+        for name in NAMES:
+            with self.subTest(name):
+                copy = self.path(name + "-copy.m")
+                told = self.sonde("convert", os.path.join(CORPUS, "hpcrun", name + ".m"), "-t",
+                                  "hpcrun", "-o", copy)
+                self.assertIn("nothing was lost", told)
+                path, _ = self.real(name)
+                self.assertEqual(compare(self.prof(copy, out="copied"), path)[:10], [])
+
     def test_without_structures(self):
         """The symbols of what lies in the folder itself are used nevertheless."""
         for name in NAMES:

@@ -95,6 +95,18 @@ void put_bytes(const char *path, const void *data, size_t size)
 	assert_int_equal(fclose(file), 0);
 }
 
+bool run_quietly(const char *format, ...)
+{
+	char line[1000], quiet[1100];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	snprintf(quiet, sizeof(quiet), "{ %s; } >run.log 2>&1", line);
+	return system(quiet) == 0;
+}
+
 void put_file(const char *path, const char *text)
 {
 	put_bytes(path, text, strlen(text));

@@ -3,6 +3,7 @@
 #ifndef SONDE_TESTS_SCRATCH_H
 #define SONDE_TESTS_SCRATCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* A folder for all tests of a program: setup, one of the two, and teardown of the group. */
@@ -20,6 +21,9 @@ int leave_folder(void **state);
 
 /* A file, or a folder with all that is in it; it need not be there. */
 void remove_tree(const char *path);
+
+/* Runs a command line, its output into run.log; whether it went well. */
+__attribute__((format(printf, 1, 2))) bool run_quietly(const char *format, ...);
 
 void put_file(const char *path, const char *text);
 void put_bytes(const char *path, const void *data, size_t size);

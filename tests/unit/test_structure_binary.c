@@ -58,19 +58,6 @@ static const char sample[] = "volatile int sink;\n"
 
 #define DEEP " > inlined middle [sample.c:7] > sample.c:9 > inlined deep [sample.c:3] > sample.c:5"
 
-/* Runs a command line without its output; whether it went well. */
-__attribute__((format(printf, 1, 2))) static bool run(const char *format, ...)
-{
-	char line[1000], quiet[1100];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(line, sizeof(line), format, arguments);
-	va_end(arguments);
-	snprintf(quiet, sizeof(quiet), "{ %s; } >run.log 2>&1", line);
-	return system(quiet) == 0;
-}
-
 static struct sonde_structure *open_binary(const char *path, uint64_t limit,
 					   enum sonde_structure_origin origin)
 {
@@ -174,8 +161,9 @@ static void test_every_form(void **state)
 	(void)state;
 	put_file("sample.c", sample);
 	for (size_t i = 0; i < COUNT_OF(compilers) * COUNT_OF(forms); i++) {
-		if (!run("rm -f ./*.dwo; %s %s sample.c -o sample",
-			 compilers[i % COUNT_OF(compilers)], forms[i / COUNT_OF(compilers)]))
+		if (!run_quietly("rm -f ./*.dwo; %s %s sample.c -o sample",
+				 compilers[i % COUNT_OF(compilers)],
+				 forms[i / COUNT_OF(compilers)]))
 			continue; /* clang may not be there */
 		built++;
 		assert_whole("sample", "sample");
@@ -192,7 +180,7 @@ static void test_cold_part(void **state)
 
 	(void)state;
 	put_file("sample.c", sample);
-	assert_true(run("gcc -g -O2 sample.c -o sample"));
+	assert_true(run_quietly("gcc -g -O2 sample.c -o sample"));
 	if (!find_symbol("sample", "split.cold", &part))
 		return; /* a compiler that does not split */
 	assert_true(find_symbol("sample", "split", &whole));
@@ -225,24 +213,24 @@ static void test_symbols_only(void **state)
 
 	(void)state;
 	put_file("sample.c", sample);
-	assert_true(run("gcc sample.c -o sample"));
+	assert_true(run_quietly("gcc sample.c -o sample"));
 	assert_only_functions("sample", 0);
-	assert_true(run("gcc -g sample.c -o sample"));
+	assert_true(run_quietly("gcc -g sample.c -o sample"));
 	assert_only_functions("sample", 10);
-	assert_true(run("gcc -g -gz sample.c -o sample"));
+	assert_true(run_quietly("gcc -g -gz sample.c -o sample"));
 	assert_only_functions("sample", 10);
-	assert_true(run("gcc -g -s sample.c -o sample"));
+	assert_true(run_quietly("gcc -g -s sample.c -o sample"));
 	structure = open_binary("sample", 0, SONDE_STRUCTURE_SYMBOLS);
 	assert_int_equal(sonde_structure_find(structure, 0x1000), SONDE_NONE);
 	sonde_structure_free(structure);
 
 	/* entries in a file that is gone: symbols and lines are left */
-	assert_true(run("gcc -g -gsplit-dwarf sample.c -o sample && rm -f ./*.dwo"));
+	assert_true(run_quietly("gcc -g -gsplit-dwarf sample.c -o sample && rm -f ./*.dwo"));
 	structure = open_binary("sample", 0, SONDE_STRUCTURE_DWARF);
 	assert_true(find_symbol("sample", "outer", &symbol));
 	assert_has(structure, &symbol, "outer [-:0] > sample.c:15");
 	sonde_structure_free(structure);
-	assert_true(run("for name in sample.dwo sample-sample.dwo; do mkfifo $name; done"));
+	assert_true(run_quietly("for name in sample.dwo sample-sample.dwo; do mkfifo $name; done"));
 	structure = open_binary("sample", 0, SONDE_STRUCTURE_DWARF);
 	assert_has(structure, &symbol, "outer [-:0] > sample.c:15");
 	sonde_structure_free(structure);
@@ -257,10 +245,10 @@ static void test_damaged_dwarf(void **state)
 
 	(void)state;
 	put_file("sample.c", sample);
-	assert_true(run("gcc -g sample.c -o sample && "
-			"objcopy --dump-section .debug_abbrev=abbrev sample && "
-			"tr '\\001-\\377' '\\377' <abbrev >broken && "
-			"objcopy --update-section .debug_abbrev=broken sample"));
+	assert_true(run_quietly("gcc -g sample.c -o sample && "
+				"objcopy --dump-section .debug_abbrev=abbrev sample && "
+				"tr '\\001-\\377' '\\377' <abbrev >broken && "
+				"objcopy --update-section .debug_abbrev=broken sample"));
 	assert_true(find_symbol("sample", "outer", &symbol));
 	structure = open_binary("sample", 0, SONDE_STRUCTURE_DWARF);
 	structure_chain(structure, symbol.address, text, sizeof(text));
@@ -272,12 +260,12 @@ static void test_debug_file(void **state)
 {
 	(void)state;
 	put_file("sample.c", sample);
-	assert_true(
-		run("gcc -g -O2 sample.c -o sample && cp sample whole && "
-		    "objcopy --only-keep-debug sample sample.debug && strip --strip-all sample && "
-		    "objcopy --add-gnu-debuglink=sample.debug sample"));
+	assert_true(run_quietly(
+		"gcc -g -O2 sample.c -o sample && cp sample whole && "
+		"objcopy --only-keep-debug sample sample.debug && strip --strip-all sample && "
+		"objcopy --add-gnu-debuglink=sample.debug sample"));
 	assert_whole("whole", "sample");
-	if (!run("cp whole other && dwz -m common whole other"))
+	if (!run_quietly("cp whole other && dwz -m common whole other"))
 		return; /* dwz may not be there */
 	assert_whole("whole", "whole");
 }
@@ -310,7 +298,7 @@ static void test_names(void **state)
 	(void)state;
 	put_file("sample.cc", code);
 	for (size_t i = 0; i < COUNT_OF(compilers); i++) {
-		if (!run("%s -x c++ -g sample.cc -o sample", compilers[i]))
+		if (!run_quietly("%s -x c++ -g sample.cc -o sample", compilers[i]))
 			continue;
 		structure = open_binary("sample", 0, SONDE_STRUCTURE_DWARF);
 		assert_true(find_symbol("sample", "_ZN5space5twiceIiEET_S1_", &symbol));
@@ -340,7 +328,7 @@ static void test_assembler(void **state)
 
 	(void)state;
 	put_file("bare.s", code);
-	assert_true(run("gcc -g -shared bare.s -o bare.so"));
+	assert_true(run_quietly("gcc -g -shared bare.s -o bare.so"));
 	assert_true(find_symbol("bare.so", "bare", &symbol));
 	structure = open_binary("bare.so", 0, SONDE_STRUCTURE_DWARF);
 	structure_chain(structure, symbol.address, text, sizeof(text));

@@ -48,19 +48,6 @@ static const char sample[] =
 	"	return shown(argc) == 3;\n"
 	"}\n";
 
-/* Runs a command line without its output; whether it went well. */
-__attribute__((format(printf, 1, 2))) static bool run(const char *format, ...)
-{
-	char line[1000], quiet[1100];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(line, sizeof(line), format, arguments);
-	va_end(arguments);
-	snprintf(quiet, sizeof(quiet), "{ %s; } >run.log 2>&1", line);
-	return system(quiet) == 0;
-}
-
 static struct sonde_symbols *open_symbols(const char *path)
 {
 	struct sonde_symbols *symbols;
@@ -135,8 +122,8 @@ static void test_lines_in_every_form(void **state)
 	for (size_t i = 0; i < COUNT_OF(compilers) * COUNT_OF(forms); i++) {
 		struct sonde_symbols *symbols;
 
-		if (!run("%s %s sample.c -o sample", compilers[i % COUNT_OF(compilers)],
-			 forms[i / COUNT_OF(compilers)]))
+		if (!run_quietly("%s %s sample.c -o sample", compilers[i % COUNT_OF(compilers)],
+				 forms[i / COUNT_OF(compilers)]))
 			continue; /* clang, or a static libc, may not be there */
 		built++;
 		symbols = open_symbols("sample");
@@ -160,8 +147,9 @@ static void test_lines_of_code(void **state)
 	for (size_t i = 0; i < COUNT_OF(compilers) * COUNT_OF(forms); i++) {
 		struct sonde_symbols *symbols;
 
-		if (!run("%s %s sample.c -o sample && rm -f ./*.dwo",
-			 compilers[i % COUNT_OF(compilers)], forms[i / COUNT_OF(compilers)]))
+		if (!run_quietly("%s %s sample.c -o sample && rm -f ./*.dwo",
+				 compilers[i % COUNT_OF(compilers)],
+				 forms[i / COUNT_OF(compilers)]))
 			continue;
 		built++;
 		symbols = open_symbols("sample");
@@ -181,14 +169,14 @@ static void test_stripped(void **state)
 
 	(void)state;
 	put_file("sample.c", sample);
-	assert_true(run("gcc -g -s -shared -fPIC sample.c -o sample"));
+	assert_true(run_quietly("gcc -g -s -shared -fPIC sample.c -o sample"));
 	symbols = open_symbols("sample");
 	assert_true(find_name(symbols, "shown", &symbol));
 	assert_false(sonde_symbols_line(symbols, symbol.address, &file, &line));
 	assert_false(find_name(symbols, "hidden", &symbol));
 	sonde_symbols_free(symbols);
 
-	assert_true(run("gcc -s sample.c -o sample"));
+	assert_true(run_quietly("gcc -s sample.c -o sample"));
 	symbols = open_symbols("sample");
 	assert_false(find_name(symbols, "shown", &symbol));
 	sonde_symbols_free(symbols);
@@ -213,21 +201,22 @@ static void test_debug_link(void **state)
 	put_file("sample.c", sample);
 	put_file("other.c", "int main(void) { return 0; }");
 	for (size_t i = 0; i < COUNT_OF(ids); i++) {
-		assert_true(run("gcc -g -Wl,--build-id=%s sample.c -o sample && "
-				"objcopy --only-keep-debug sample sample.debug && "
-				"strip --strip-all sample && "
-				"objcopy --add-gnu-debuglink=sample.debug sample",
-				ids[i]));
+		assert_true(run_quietly("gcc -g -Wl,--build-id=%s sample.c -o sample && "
+					"objcopy --only-keep-debug sample sample.debug && "
+					"strip --strip-all sample && "
+					"objcopy --add-gnu-debuglink=sample.debug sample",
+					ids[i]));
 		assert_whole(*state, "sample");
 		assert_whole(*state, "./sample");
-		assert_true(run("mkdir -p .debug && mv sample.debug .debug/"));
+		assert_true(run_quietly("mkdir -p .debug && mv sample.debug .debug/"));
 		assert_whole(*state, "sample");
-		assert_true(run("gcc -g -Wl,--build-id=%s other.c -o .debug/sample.debug", ids[i]));
+		assert_true(run_quietly("gcc -g -Wl,--build-id=%s other.c -o .debug/sample.debug",
+					ids[i]));
 		symbols = open_symbols("sample");
 		assert_false(find_name(symbols, "hidden", &symbol));
 		sonde_symbols_free(symbols);
 	}
-	assert_true(run("rm -r .debug && mkfifo sample.debug"));
+	assert_true(run_quietly("rm -r .debug && mkfifo sample.debug"));
 	sonde_symbols_free(open_symbols("sample"));
 }
 
@@ -240,10 +229,10 @@ static void test_debug_build_id(void **state)
 
 	(void)state;
 	put_file("sample.c", sample);
-	assert_true(run("gcc -g -Wl,--build-id=0xabcdef0123456789 sample.c -o sample && "
-			"objcopy --only-keep-debug sample whole.debug && "
-			"strip --strip-all sample && mkdir -p root/.build-id/ab && "
-			"cp whole.debug root/.build-id/ab/cdef0123456789.debug"));
+	assert_true(run_quietly("gcc -g -Wl,--build-id=0xabcdef0123456789 sample.c -o sample && "
+				"objcopy --only-keep-debug sample whole.debug && "
+				"strip --strip-all sample && mkdir -p root/.build-id/ab && "
+				"cp whole.debug root/.build-id/ab/cdef0123456789.debug"));
 	assert_int_equal(elf_file_open(&file, "sample", &err), SONDE_OK);
 	assert_int_equal(file.build_id_size, 8);
 	assert_false(elf_file_open_debug(&file, "/nowhere", &debug));
@@ -256,9 +245,9 @@ static void test_debug_build_id(void **state)
 	length = (size_t)snprintf(path, sizeof(path), "%s/root%s", folder, folder);
 	assert_true(length < sizeof(path));
 	elf_file_release(&file);
-	assert_true(run("rm -r root && mkdir -p %s && mv whole.debug %s/ && "
-			"objcopy --add-gnu-debuglink=%s/whole.debug sample",
-			path, path, path));
+	assert_true(run_quietly("rm -r root && mkdir -p %s && mv whole.debug %s/ && "
+				"objcopy --add-gnu-debuglink=%s/whole.debug sample",
+				path, path, path));
 	assert_int_equal(elf_file_open(&file, "sample", &err), SONDE_OK);
 	snprintf(path, sizeof(path), "%s/root", folder);
 	assert_true(elf_file_open_debug(&file, path, &debug));
@@ -274,13 +263,13 @@ static void test_build_id_must_agree(void **state)
 
 	(void)state;
 	put_file("sample.c", sample);
-	assert_true(run("gcc -Wl,--build-id=0xabcdef sample.c -o sample"));
+	assert_true(run_quietly("gcc -Wl,--build-id=0xabcdef sample.c -o sample"));
 	assert_int_equal(sonde_symbols_open("sample", right, 3, &symbols, &err), SONDE_OK);
 	sonde_symbols_free(symbols);
 	assert_int_equal(sonde_symbols_open("sample", wrong, 3, &symbols, &err), SONDE_CORRUPT);
 	assert_non_null(strstr(err.message, "replaced"));
 	assert_int_equal(sonde_symbols_open("sample", right, 2, &symbols, &err), SONDE_CORRUPT);
-	assert_true(run("gcc -Wl,--build-id=none sample.c -o sample"));
+	assert_true(run_quietly("gcc -Wl,--build-id=none sample.c -o sample"));
 	assert_int_equal(sonde_symbols_open("sample", right, 3, &symbols, &err), SONDE_CORRUPT);
 }
 
@@ -310,30 +299,30 @@ static void test_program(void **state)
 	(void)state;
 	put_file("sample.c", sample);
 	put_file("runtime.c", runtime);
-	assert_true(run("gcc sample.c -o sample"));
+	assert_true(run_quietly("gcc sample.c -o sample"));
 	assert_program("sample", (struct sonde_symbols_program){ .dynamic = true });
-	assert_true(run("gcc -finstrument-functions sample.c -o sample"));
+	assert_true(run_quietly("gcc -finstrument-functions sample.c -o sample"));
 	assert_program("sample", (struct sonde_symbols_program){ .dynamic = true, .hooks = true });
-	assert_true(run("strip sample"));
+	assert_true(run_quietly("strip sample"));
 	assert_program("sample", (struct sonde_symbols_program){ .dynamic = true, .hooks = true });
-	assert_true(run("gcc -finstrument-functions -shared -fPIC sample.c -o sample"));
+	assert_true(run_quietly("gcc -finstrument-functions -shared -fPIC sample.c -o sample"));
 	assert_program("sample", (struct sonde_symbols_program){ .hooks = true });
 	/* both kinds at once; each of the three functions has its place in the section */
-	assert_true(run("gcc -finstrument-functions -fpatchable-function-entry=5 sample.c "
-			"-o sample"));
+	assert_true(run_quietly("gcc -finstrument-functions -fpatchable-function-entry=5 sample.c "
+				"-o sample"));
 	assert_program("sample", (struct sonde_symbols_program){ .dynamic = true,
 								 .hooks = true,
 								 .patchable = true,
 								 .patchable_size = 24 });
 	/* the runtime as a library, and inside */
-	assert_true(run("gcc -shared -fPIC runtime.c -Wl,-soname,libsonde-rt.so.0 "
-			"-o libsonde-rt.so && gcc -finstrument-functions sample.c "
-			"-Wl,--no-as-needed -L. -lsonde-rt -o sample"));
+	assert_true(run_quietly("gcc -shared -fPIC runtime.c -Wl,-soname,libsonde-rt.so.0 "
+				"-o libsonde-rt.so && gcc -finstrument-functions sample.c "
+				"-Wl,--no-as-needed -L. -lsonde-rt -o sample"));
 	assert_program("sample", (struct sonde_symbols_program){
 					 .dynamic = true, .hooks = true, .has_runtime = true });
 	assert_program("libsonde-rt.so", (struct sonde_symbols_program){ .has_runtime = true });
-	if (run("gcc -static -finstrument-functions sample.c -c && "
-		"gcc -static runtime.c sample.o -o sample"))
+	if (run_quietly("gcc -static -finstrument-functions sample.c -c && "
+			"gcc -static runtime.c sample.o -o sample"))
 		assert_program("sample", (struct sonde_symbols_program){ .hooks = true,
 									 .has_runtime = true });
 }
@@ -397,7 +386,7 @@ static void test_lines_of_c_plus_plus(void **state)
 		struct sonde_symbols *symbols;
 		struct sonde_symbol symbol;
 
-		if (!run("%s -x c++ -g sample.c -o sample", compilers[i]))
+		if (!run_quietly("%s -x c++ -g sample.c -o sample", compilers[i]))
 			continue;
 		symbols = open_symbols("sample");
 		for (size_t k = 0; k < COUNT_OF(expected); k++)
@@ -450,7 +439,7 @@ static void test_no_program(void **state)
 	header[EI_CLASS] = ELFCLASS32;
 	header[EI_DATA] = ELFDATA2LSB;
 	put_bytes("small", header, sizeof(header));
-	assert_true(run("gcc -c sample.c -o object && mkfifo fifo"));
+	assert_true(run_quietly("gcc -c sample.c -o object && mkfifo fifo"));
 	assert_refused("absent", SONDE_IO);
 	assert_refused("empty", SONDE_FORMAT);
 	assert_refused("script", SONDE_FORMAT);
@@ -492,8 +481,8 @@ static void test_damaged(void **state)
 
 	(void)state;
 	put_file("sample.c", sample);
-	assert_true(run("gcc -g -shared -fPIC -nostdlib -Wl,-z,max-page-size=64 "
-			"-Wl,-z,noseparate-code sample.c -o sample"));
+	assert_true(run_quietly("gcc -g -shared -fPIC -nostdlib -Wl,-z,max-page-size=64 "
+				"-Wl,-z,noseparate-code sample.c -o sample"));
 	assert_int_equal(sonde_mapped_file_open(&file, "sample", &err), SONDE_OK);
 	copy = malloc(file.size);
 	assert_non_null(copy);

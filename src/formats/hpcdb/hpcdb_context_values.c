@@ -148,16 +148,9 @@ enum sonde_status hpcdb_context_values_open(struct sonde_recording *recording, u
 					    struct sonde_error *err)
 {
 	struct hpcdb_recording *database = recording->data;
-	const struct sonde_context *contexts;
-	struct context_values *self;
-	enum sonde_status status;
-	uint32_t count;
+	struct context_values *self = calloc(1, sizeof(*self));
 
 	*cursor = NULL;
-	status = hpcdb_contexts(recording, &contexts, &count, err);
-	if (status < 0)
-		return status;
-	self = calloc(1, sizeof(*self));
 	if (!self)
 		return sonde_fail_nomem(err);
 	self->base.ops = &context_values_ops;

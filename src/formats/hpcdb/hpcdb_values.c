@@ -226,17 +226,11 @@ enum sonde_status hpcdb_value(struct sonde_recording *recording, uint32_t track,
 	const struct hpcdb_model_metric *place = &database->metrics.items[metric];
 	struct hpcdb_plane plane = plane_of(database, track);
 	const struct hpcdb_base *base = &database->bases[place->of_metric];
-	const struct sonde_context *unused;
-	const struct hpcdb_context *contexts;
+	const struct hpcdb_context *contexts = database->tree.contexts.items;
 	double parts = 0, part;
-	enum sonde_status status;
-	uint32_t count;
 
+	(void)err;
 	*value = 0;
-	status = hpcdb_contexts(recording, &unused, &count, err);
-	if (status < 0)
-		return status;
-	contexts = database->tree.contexts.items;
 	if (place->is_statistic != (track == SONDE_NONE) ||
 	    !hpcdb_plane_find(&plane, contexts[context].id, place->id, value))
 		return SONDE_END;

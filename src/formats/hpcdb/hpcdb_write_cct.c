@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cct.db and the summary of profile.db: groups of contexts, small enough for memory, are transposed
- * in rounds and placed one behind the other. How one is transposed is in hpcdb_write_group.c.
+ * in rounds and placed one behind the other; they are stored while those of the next round are made. How one is transposed is in hpcdb_write_group.c.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
  * A group takes 22 bytes a value and 8 a key; with many tracks few values of each would cost a
  * read.
  */
-#define GROUP_VALUES ((uint64_t)1 << 18)
+#define GROUP_VALUES ((uint64_t)1 << 17)
 #define GROUP_VALUES_OF_TRACK 32
 #define GROUP_KEYS ((uint64_t)1 << 21)
 #define EXCHANGED 4096 /* totals at once */
@@ -31,15 +31,22 @@ struct rest {
 	pthread_mutex_t lock;
 };
 
+/* Groups of this rank in one round. */
+struct batch {
+	size_t first, count;
+	struct hpcdb_group *groups; /* these */
+	uint64_t *places;	    /* of each of them: in cct.db, pair and entry of the summary */
+};
+
 struct round {
 	struct hpcdb_job *job;
 	struct rest rest;
 	const uint32_t *bounds; /* of all groups, and the end of the last */
 	size_t group_count;
-	size_t first, count;	    /* groups of this rank in this round */
-	struct hpcdb_group *groups; /* these */
-	uint64_t *places;	    /* of each of them: in cct.db, pair and entry of the summary */
+	struct batch batches[2];
+	struct batch *made, *stored;		     /* of this round, of the one before */
 	uint64_t block_end, pair_count, entry_count; /* so far */
+	struct hpcdb_sync sync;			     /* of cct.db: stored before this round */
 	SONDE_VEC(struct entries) entries;
 };
 
@@ -128,13 +135,12 @@ static void give_back(struct rest *rest, struct hpcdb_transposer *transposer)
 	pthread_mutex_unlock(&rest->lock);
 }
 
-static enum sonde_status make_group(void *user, size_t number, struct sonde_error *err)
+static enum sonde_status make_group(struct round *round, size_t number, struct sonde_error *err)
 {
-	struct round *round = user;
 	struct hpcdb_job *job = round->job;
-	struct hpcdb_group *group = &round->groups[number];
+	struct hpcdb_group *group = &round->made->groups[number];
 	struct hpcdb_transposer *transposer = take_transposer(&round->rest);
-	uint64_t tracks = job->world->track_count, index = round->first + number;
+	uint64_t tracks = job->world->track_count, index = round->made->first + number;
 	enum sonde_status status;
 
 	if (!transposer)
@@ -155,15 +161,16 @@ static enum sonde_status make_group(void *user, size_t number, struct sonde_erro
 			       err);
 }
 
-static enum sonde_status store_group(void *user, size_t number, struct sonde_error *err)
+static enum sonde_status store_group(struct round *round, size_t number, struct sonde_error *err)
 {
-	struct round *round = user;
 	struct hpcdb_job *job = round->job;
-	struct hpcdb_group *group = &round->groups[number];
-	const uint64_t *places = &round->places[number * NUMBERS];
+	struct hpcdb_group *group = &round->stored->groups[number];
+	const uint64_t *places = &round->stored->places[number * NUMBERS];
 	uint8_t *info = (uint8_t *)group->infos.data, *end = info + group->infos.size;
 	enum sonde_status status;
 
+	if (!number)
+		hpcdb_target_begin_sync(&job->cct, &round->sync);
 	for (; info < end; info += HPCDB_CCT_CONTEXT_SIZE) {
 		sonde_store_u64le(info + 0x08, sonde_load_u64le(info + 0x08) + places[0]);
 		sonde_store_u64le(info + 0x18, sonde_load_u64le(info + 0x18) + places[0]);
@@ -181,11 +188,20 @@ static enum sonde_status store_group(void *user, size_t number, struct sonde_err
 	return status;
 }
 
+static enum sonde_status make_or_store(void *user, size_t number, struct sonde_error *err)
+{
+	struct round *round = user;
+	struct hpcdb_turn turn = hpcdb_turn_of(number, round->made->count, round->stored->count);
+
+	return turn.is_store ? store_group(round, turn.number, err) :
+			       make_group(round, turn.number, err);
+}
+
 /* The entries of a group, counted from the first pair of the summary, stay in memory for now. */
 static bool keep_entries(struct round *round, size_t number)
 {
-	struct sonde_buffer *index = &round->groups[number].index;
-	const uint64_t *places = &round->places[number * NUMBERS];
+	struct sonde_buffer *index = &round->made->groups[number].index;
+	const uint64_t *places = &round->made->places[number * NUMBERS];
 	struct entries *kept;
 
 	if (!index->size)
@@ -207,8 +223,8 @@ static bool keep_entries(struct round *round, size_t number)
 static void place_groups(struct round *round, const uint64_t *sizes, size_t all, size_t mine)
 {
 	for (size_t i = 0; i < all; i++) {
-		if (i >= mine && i - mine < round->count) {
-			uint64_t *places = &round->places[(i - mine) * NUMBERS];
+		if (i >= mine && i - mine < round->made->count) {
+			uint64_t *places = &round->made->places[(i - mine) * NUMBERS];
 
 			places[0] = round->block_end;
 			places[1] = round->pair_count;
@@ -220,26 +236,50 @@ static void place_groups(struct round *round, const uint64_t *sizes, size_t all,
 	}
 }
 
+/* Makes the groups of this round, and stores those of the one before. */
+static enum sonde_status run_pool(struct round *round, struct sonde_error *err)
+{
+	struct hpcdb_job *job = round->job;
+	enum sonde_status status = sonde_pool_run(round->made->count + round->stored->count,
+						  job->options->threads, make_or_store, round, err);
+
+	return sonde_team_agree(job->team, status, err);
+}
+
+/* What was made has its place, and is stored in the next round. */
+static enum sonde_status end_round(struct round *round, struct sonde_error *err)
+{
+	struct batch *made = round->made;
+
+	for (size_t i = 0; i < made->count; i++)
+		if (!keep_entries(round, i))
+			return sonde_fail_nomem(err);
+	round->made = round->stored;
+	round->stored = made;
+	round->made->count = 0;
+	return SONDE_OK;
+}
+
 static enum sonde_status run_round(struct round *round, size_t start, uint64_t *numbers,
 				   struct sonde_error *err)
 {
 	struct hpcdb_job *job = round->job;
+	struct batch *batch = round->made;
 	size_t slots = job->slots, mine = slots * sonde_team_rank(job->team);
 	uint64_t *sizes = numbers + slots * NUMBERS;
 	size_t left = round->group_count - start;
 	enum sonde_status status;
 
-	round->first = start + (mine < left ? mine : left);
-	round->count = round->group_count - round->first;
-	if (round->count > slots)
-		round->count = slots;
-	status = sonde_pool_run(round->count, job->options->threads, make_group, round, err);
-	status = sonde_team_agree(job->team, status, err);
+	batch->first = start + (mine < left ? mine : left);
+	batch->count = round->group_count - batch->first;
+	if (batch->count > slots)
+		batch->count = slots;
+	status = run_pool(round, err);
 	if (status < 0)
 		return status;
 	memset(numbers, 0, slots * NUMBERS * sizeof(*numbers));
-	for (size_t i = 0; i < round->count; i++) {
-		const struct hpcdb_group *group = &round->groups[i];
+	for (size_t i = 0; i < batch->count; i++) {
+		const struct hpcdb_group *group = &batch->groups[i];
 
 		numbers[i * NUMBERS] = group->blocks.size;
 		numbers[i * NUMBERS + 1] = group->pairs.size / HPCDB_PROFILE_VALUE_SIZE;
@@ -248,12 +288,9 @@ static enum sonde_status run_round(struct round *round, size_t start, uint64_t *
 	status = sonde_team_exchange(job->team, numbers, slots * NUMBERS, sizes, err);
 	if (status < 0)
 		return status;
+	hpcdb_sync_advance(&round->sync, round->block_end);
 	place_groups(round, sizes, slots * sonde_team_size(job->team), mine);
-	status = sonde_pool_run(round->count, job->options->threads, store_group, round, err);
-	for (size_t i = 0; i < round->count && status >= 0; i++)
-		if (!keep_entries(round, i))
-			status = sonde_fail_nomem(err);
-	return sonde_team_agree(job->team, status, err);
+	return sonde_team_agree(job->team, end_round(round, err), err);
 }
 
 static enum sonde_status store_entries(struct round *round, struct sonde_error *err)
@@ -304,12 +341,16 @@ static enum sonde_status run_rounds(struct round *round, struct sonde_error *err
 	uint64_t *numbers = calloc((job->slots + all) * NUMBERS, sizeof(*numbers));
 	enum sonde_status status = SONDE_OK;
 
-	if (!numbers || !round->bounds || !round->groups || !round->places ||
-	    !round->rest.transposers)
+	if (!numbers || !round->bounds || !round->rest.transposers)
 		status = sonde_fail_nomem(err);
+	for (size_t i = 0; i < 2; i++)
+		if (!round->batches[i].groups || !round->batches[i].places)
+			status = sonde_fail_nomem(err);
 	status = sonde_team_agree(job->team, status, err);
 	for (size_t i = 0; i < round->group_count && status >= 0; i += all)
 		status = run_round(round, i, numbers, err);
+	if (status >= 0)
+		status = run_pool(round, err);
 	if (status >= 0)
 		status = store_entries(round, err);
 	if (status >= 0 && hpcdb_is_first(job))
@@ -318,22 +359,28 @@ static enum sonde_status run_rounds(struct round *round, struct sonde_error *err
 	return sonde_team_agree(job->team, status, err);
 }
 
+static void batch_release(struct batch *batch, unsigned int slots)
+{
+	for (size_t i = 0; batch->groups && i < slots; i++) {
+		sonde_buffer_release(&batch->groups[i].blocks);
+		sonde_buffer_release(&batch->groups[i].infos);
+		sonde_buffer_release(&batch->groups[i].pairs);
+		sonde_buffer_release(&batch->groups[i].index);
+	}
+	free(batch->groups);
+	free(batch->places);
+}
+
 static void round_release(struct round *round)
 {
 	for (size_t i = 0; i < round->rest.count; i++)
 		hpcdb_transposer_free(round->rest.transposers[i]);
-	for (size_t i = 0; round->groups && i < round->job->slots; i++) {
-		sonde_buffer_release(&round->groups[i].blocks);
-		sonde_buffer_release(&round->groups[i].infos);
-		sonde_buffer_release(&round->groups[i].pairs);
-		sonde_buffer_release(&round->groups[i].index);
-	}
+	for (size_t i = 0; i < 2; i++)
+		batch_release(&round->batches[i], round->job->slots);
 	for (size_t i = 0; i < round->entries.count; i++)
 		sonde_buffer_release(&round->entries.items[i].bytes);
 	sonde_vec_release(&round->entries);
 	free(round->rest.transposers);
-	free(round->groups);
-	free(round->places);
 	pthread_mutex_destroy(&round->rest.lock);
 }
 
@@ -348,10 +395,16 @@ enum sonde_status hpcdb_write_contexts(struct hpcdb_job *job, struct sonde_error
 	bounds = cut_groups(job, &round.group_count);
 	round.bounds = bounds;
 	round.rest.transposers = calloc(job->slots, sizeof(*round.rest.transposers));
-	round.groups = calloc(job->slots, sizeof(*round.groups));
-	round.places = calloc((size_t)job->slots * NUMBERS, sizeof(*round.places));
+	for (size_t i = 0; i < 2; i++)
+		round.batches[i] = (struct batch){
+			.groups = calloc(job->slots, sizeof(struct hpcdb_group)),
+			.places = calloc((size_t)job->slots * NUMBERS, sizeof(uint64_t)),
+		};
+	round.made = &round.batches[0];
+	round.stored = &round.batches[1];
 	round.block_end =
 		ARRAY_OFFSET + (uint64_t)job->world->context_count * HPCDB_CCT_CONTEXT_SIZE;
+	round.sync = (struct hpcdb_sync){ .from = round.block_end, .to = round.block_end };
 	status = run_rounds(&round, err);
 	round_release(&round);
 	free(bounds);

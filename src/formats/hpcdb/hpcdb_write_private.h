@@ -136,9 +136,38 @@ enum sonde_status hpcdb_target_read(const struct hpcdb_target *file, uint64_t of
 				    size_t size, struct sonde_error *err);
 /* A name with its NUL, as the UTF-8 that all texts of a database are; counted where it was none. */
 void hpcdb_put_name(struct sonde_buffer *out, const struct hpcdb_job *job, const char *name);
+/* What of a file that grows is next to begin with. */
+struct hpcdb_sync {
+	uint64_t from, to;
+};
+/* All up to `end` is written; steps that are too small for a disk wait for the next. */
+void hpcdb_sync_advance(struct hpcdb_sync *sync, uint64_t end);
+/*
+ * Lets the system begin to bring a range to the disk, so that the sync at the end has less to wait for.
+ * What fails shows there.
+ */
+void hpcdb_target_begin_sync(const struct hpcdb_target *file, const struct hpcdb_sync *sync);
 /* A whole small file in the job's folder. */
 enum sonde_status hpcdb_put_file(const struct hpcdb_job *job, const char *name,
 				 const struct sonde_buffer *text, struct sonde_error *err);
+
+/*
+ * A round makes its pieces while those of the round before are stored. Both take turns: one file takes one
+ * writer at a time, so that threads that all stored would wait for each other.
+ */
+struct hpcdb_turn {
+	size_t number; /* among what is made, or stored */
+	bool is_store;
+};
+
+static inline struct hpcdb_turn hpcdb_turn_of(size_t number, size_t makes, size_t stores)
+{
+	size_t both = makes < stores ? makes : stores;
+
+	if (number < 2 * both)
+		return (struct hpcdb_turn){ .number = number / 2, .is_store = number % 2 };
+	return (struct hpcdb_turn){ .number = number - both, .is_store = stores > makes };
+}
 
 /* The work of one worker for one track: propagation and encoding. Kept from track to track. */
 struct hpcdb_encoder;

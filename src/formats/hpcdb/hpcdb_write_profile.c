@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * profile.db: the tracks are taken in rounds, a few for each worker of each rank. Their planes are
- * made in memory, all learn how long each is, and so where it goes. How a plane is made is in
- * hpcdb_write_plane.c; the summary comes with the contexts, in hpcdb_write_cct.c.
+ * made in memory, all learn how long each is, and so where it goes; they are stored while those of the
+ * next round are made. How a plane is made is in hpcdb_write_plane.c; the summary comes with the contexts, in hpcdb_write_cct.c.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,12 +16,20 @@ struct rest {
 	pthread_mutex_t lock;
 };
 
+/* Tracks of this rank in one round. */
+struct batch {
+	uint32_t first, count;
+	struct sonde_buffer *bytes; /* of each of them */
+	struct hpcdb_plane *planes; /* their sizes, then their places */
+};
+
 struct round {
 	struct hpcdb_job *job;
 	struct rest *rest;
-	uint32_t first, count;	    /* tracks of this rank */
-	struct sonde_buffer *bytes; /* of each of them */
-	struct hpcdb_plane *planes; /* their sizes, then their places */
+	struct batch batches[2];
+	struct batch *made, *stored; /* of this round, of the one before */
+	uint64_t end;		     /* of the planes that have their place */
+	struct hpcdb_sync sync;	     /* stored before this round */
 };
 
 static struct hpcdb_encoder *take_encoder(struct round *round)
@@ -46,7 +54,8 @@ static enum sonde_status read_track(struct round *round, struct hpcdb_encoder *e
 				    size_t number, struct sonde_error *err)
 {
 	struct hpcdb_job *job = round->job;
-	uint32_t track = round->first + (uint32_t)number;
+	struct batch *batch = round->made;
+	uint32_t track = batch->first + (uint32_t)number;
 	void *state = NULL;
 	enum sonde_status status = job->source->open(job->source->data, track, &state, err);
 
@@ -54,7 +63,7 @@ static enum sonde_status read_track(struct round *round, struct hpcdb_encoder *e
 		return status;
 	status = job->source->values(state, hpcdb_encoder_points(encoder), err);
 	if (status >= 0)
-		status = hpcdb_encode(encoder, job, &round->bytes[number], &round->planes[number],
+		status = hpcdb_encode(encoder, job, &batch->bytes[number], &batch->planes[number],
 				      err);
 	if (status >= 0 && job->lines)
 		status = hpcdb_write_line(job, track, state, err);
@@ -62,9 +71,8 @@ static enum sonde_status read_track(struct round *round, struct hpcdb_encoder *e
 	return status;
 }
 
-static enum sonde_status make_plane(void *user, size_t number, struct sonde_error *err)
+static enum sonde_status make_plane(struct round *round, size_t number, struct sonde_error *err)
 {
-	struct round *round = user;
 	struct hpcdb_encoder *encoder = take_encoder(round);
 	enum sonde_status status;
 
@@ -79,12 +87,23 @@ static enum sonde_status make_plane(void *user, size_t number, struct sonde_erro
 	return sonde_meter_add(&round->job->meter, 1, err);
 }
 
-static enum sonde_status store_plane(void *user, size_t number, struct sonde_error *err)
+static enum sonde_status store_plane(struct round *round, size_t number, struct sonde_error *err)
+{
+	const struct batch *batch = round->stored;
+
+	if (!number && !round->job->options->no_thread_values)
+		hpcdb_target_begin_sync(&round->job->values, &round->sync);
+	return hpcdb_target_write(&round->job->values, batch->planes[number].offset,
+				  batch->bytes[number].data, batch->bytes[number].size, err);
+}
+
+static enum sonde_status make_or_store(void *user, size_t number, struct sonde_error *err)
 {
 	struct round *round = user;
+	struct hpcdb_turn turn = hpcdb_turn_of(number, round->made->count, round->stored->count);
 
-	return hpcdb_target_write(&round->job->values, round->planes[number].offset,
-				  round->bytes[number].data, round->bytes[number].size, err);
+	return turn.is_store ? store_plane(round, turn.number, err) :
+			       make_plane(round, turn.number, err);
 }
 
 /*
@@ -110,73 +129,111 @@ static uint32_t at_most(uint64_t wanted, uint32_t limit)
 	return wanted < limit ? (uint32_t)wanted : limit;
 }
 
-/* `numbers` has room for two of each slot of this rank, then for those of all ranks. */
-static enum sonde_status run_round(struct round *round, uint32_t start, uint64_t *numbers,
-				   uint64_t *offset, struct sonde_error *err)
+/* Makes the planes of this round, and stores those of the one before. */
+static enum sonde_status run_pool(struct round *round, struct sonde_error *err)
 {
 	struct hpcdb_job *job = round->job;
+	enum sonde_status status = sonde_pool_run((size_t)round->made->count + round->stored->count,
+						  job->options->threads, make_or_store, round, err);
+
+	return sonde_team_agree(job->team, status, err);
+}
+
+/* What was made is stored in the next round. */
+static void swap_batches(struct round *round)
+{
+	struct batch *made = round->made;
+
+	round->made = round->stored;
+	round->stored = made;
+	round->made->count = 0;
+}
+
+/* `numbers` has room for two of each slot of this rank, then for those of all ranks. */
+static enum sonde_status run_round(struct round *round, uint32_t start, uint64_t *numbers,
+				   struct sonde_error *err)
+{
+	struct hpcdb_job *job = round->job;
+	struct batch *batch = round->made;
 	uint32_t slots = job->slots, tracks = job->world->track_count;
 	uint64_t mine = (uint64_t)start + (uint64_t)slots * sonde_team_rank(job->team);
 	uint64_t all = (uint64_t)slots * sonde_team_size(job->team), *sizes = numbers + 2 * slots;
 	enum sonde_status status;
 
-	round->first = at_most(mine, tracks);
-	round->count = at_most(slots, tracks - round->first);
-	status = sonde_pool_run(round->count, job->options->threads, make_plane, round, err);
-	status = sonde_team_agree(job->team, status, err);
+	batch->first = at_most(mine, tracks);
+	batch->count = at_most(slots, tracks - batch->first);
+	status = run_pool(round, err);
 	if (status < 0)
 		return status;
 	for (uint32_t i = 0; i < slots; i++) {
-		numbers[2 * i] = i < round->count ? round->planes[i].values : 0;
-		numbers[2 * i + 1] = i < round->count ? round->planes[i].contexts : 0;
+		numbers[2 * i] = i < batch->count ? batch->planes[i].values : 0;
+		numbers[2 * i + 1] = i < batch->count ? batch->planes[i].contexts : 0;
 	}
 	status = sonde_team_exchange(job->team, numbers, (size_t)2 * slots, sizes, err);
 	if (status < 0)
 		return status;
-	*offset = place_planes(job, start, at_most(all, tracks - start), sizes, *offset);
-	for (uint32_t i = 0; i < round->count; i++)
-		round->planes[i] = job->planes[round->first + i];
-	status = sonde_pool_run(round->count, job->options->threads, store_plane, round, err);
-	return sonde_team_agree(job->team, status, err);
+	hpcdb_sync_advance(&round->sync, round->end);
+	round->end = place_planes(job, start, at_most(all, tracks - start), sizes, round->end);
+	for (uint32_t i = 0; i < batch->count; i++)
+		batch->planes[i] = job->planes[batch->first + i];
+	swap_batches(round);
+	return SONDE_OK;
 }
 
 static enum sonde_status run_rounds(struct round *round, struct sonde_error *err)
 {
 	struct hpcdb_job *job = round->job;
 	uint64_t all = (uint64_t)job->slots * sonde_team_size(job->team);
-	uint64_t offset = hpcdb_profile_data_offset(job->world);
 	uint64_t *numbers = calloc(2 * (job->slots + all), sizeof(*numbers));
 	enum sonde_status status = SONDE_OK;
 
-	if (!numbers || !round->bytes || !round->planes || !round->rest->encoders)
+	if (!numbers || !round->rest->encoders)
 		status = sonde_fail_nomem(err);
+	for (size_t i = 0; i < 2; i++)
+		if (!round->batches[i].bytes || !round->batches[i].planes)
+			status = sonde_fail_nomem(err);
 	status = sonde_team_agree(job->team, status, err);
 	for (uint64_t i = 0; i < job->world->track_count && status >= 0; i += all)
-		status = run_round(round, (uint32_t)i, numbers, &offset, err);
-	job->summary.offset = offset;
+		status = run_round(round, (uint32_t)i, numbers, err);
+	if (status >= 0)
+		status = run_pool(round, err);
+	job->summary.offset = round->end;
 	free(numbers);
 	return status;
+}
+
+static void release_batch(struct batch *batch, unsigned int slots)
+{
+	for (size_t i = 0; batch->bytes && i < slots; i++)
+		sonde_buffer_release(&batch->bytes[i]);
+	free(batch->bytes);
+	free(batch->planes);
 }
 
 enum sonde_status hpcdb_write_planes(struct hpcdb_job *job, struct sonde_error *err)
 {
 	struct rest rest = { .lock = PTHREAD_MUTEX_INITIALIZER,
 			     .encoders = calloc(job->slots, sizeof(*rest.encoders)) };
-	struct round round = { .job = job,
-			       .rest = &rest,
-			       .bytes = calloc(job->slots, sizeof(*round.bytes)),
-			       .planes = calloc(job->slots, sizeof(*round.planes)) };
-	enum sonde_status status = run_rounds(&round, err);
+	uint64_t start = hpcdb_profile_data_offset(job->world);
+	struct round round = {
+		.job = job, .rest = &rest, .end = start, .sync = { .from = start, .to = start }
+	};
+	enum sonde_status status;
 
+	for (size_t i = 0; i < 2; i++)
+		round.batches[i] =
+			(struct batch){ .bytes = calloc(job->slots, sizeof(struct sonde_buffer)),
+					.planes = calloc(job->slots, sizeof(struct hpcdb_plane)) };
+	round.made = &round.batches[0];
+	round.stored = &round.batches[1];
+	status = run_rounds(&round, err);
 	for (size_t i = 0; i < rest.count; i++) {
 		hpcdb_encoder_add_totals(rest.encoders[i], job->totals, job->world->context_count);
 		hpcdb_encoder_free(rest.encoders[i]);
 	}
-	for (size_t i = 0; round.bytes && i < job->slots; i++)
-		sonde_buffer_release(&round.bytes[i]);
+	for (size_t i = 0; i < 2; i++)
+		release_batch(&round.batches[i], job->slots);
 	free(rest.encoders);
-	free(round.bytes);
-	free(round.planes);
 	pthread_mutex_destroy(&rest.lock);
 	return status;
 }

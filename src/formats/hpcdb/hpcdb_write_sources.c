@@ -77,7 +77,8 @@ static bool make_folders(char *path, size_t start)
 }
 
 /* SONDE_END: the source cannot be read, and nothing was copied. */
-static enum sonde_status copy_bytes(int fd, const char *path, struct sonde_error *err)
+static enum sonde_status copy_bytes(int fd, const char *path, uint64_t *bytes,
+				    struct sonde_error *err)
 {
 	struct sonde_output output = { .fd = -1 };
 	char *chunk = malloc(CHUNK);
@@ -94,6 +95,8 @@ static enum sonde_status copy_bytes(int fd, const char *path, struct sonde_error
 		else
 			status = sonde_output_write(&output, chunk, (size_t)count, err);
 	}
+	if (status == SONDE_OK)
+		*bytes += output.written;
 	if (status == SONDE_OK)
 		status = sonde_output_close(&output, err);
 	sonde_output_release(&output);
@@ -122,7 +125,7 @@ static enum sonde_status copy_source(const struct hpcdb_job *job, const char *so
 		/* another way to write the same path, or a name that was mended to the same */
 		status = sonde_utf8_valid(source, strlen(source)) ? SONDE_OK : SONDE_END;
 	else if (make_folders(target, strlen(job->folder) + 1))
-		status = copy_bytes(fd, target, err);
+		status = copy_bytes(fd, target, &job->written->bytes, err);
 	else if (errno == ENOSPC || errno == EDQUOT || errno == EIO)
 		status = sonde_fail_errno(err, target, "its folder cannot be created");
 	close(fd);

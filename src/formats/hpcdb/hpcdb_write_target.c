@@ -8,6 +8,8 @@
 #include "base/file.h"
 #include "formats/hpcdb/hpcdb_write_private.h"
 
+#define SYNC_STEP ((uint64_t)1 << 20)
+
 enum sonde_status hpcdb_target_open(struct hpcdb_target *file, const struct hpcdb_job *job,
 				    const char *name, struct sonde_error *err)
 {
@@ -109,6 +111,20 @@ enum sonde_status hpcdb_target_read(const struct hpcdb_target *file, uint64_t of
 	return SONDE_OK;
 }
 
+void hpcdb_sync_advance(struct hpcdb_sync *sync, uint64_t end)
+{
+	sync->from = sync->to;
+	if (end > sync->from && end - sync->from >= SYNC_STEP)
+		sync->to = end;
+}
+
+void hpcdb_target_begin_sync(const struct hpcdb_target *file, const struct hpcdb_sync *sync)
+{
+	if (sync->from < sync->to)
+		(void)sync_file_range(file->fd, (off_t)sync->from, (off_t)(sync->to - sync->from),
+				      SYNC_FILE_RANGE_WRITE);
+}
+
 enum sonde_status hpcdb_put_file(const struct hpcdb_job *job, const char *name,
 				 const struct sonde_buffer *text, struct sonde_error *err)
 {
@@ -128,6 +144,7 @@ enum sonde_status hpcdb_put_file(const struct hpcdb_job *job, const char *name,
 		status = sonde_output_close(&output, err);
 	sonde_output_release(&output);
 	free(path);
+	job->written->bytes += text->size;
 	return status;
 }
 

@@ -7,7 +7,7 @@
  *   layout                       numbers of the format
  *   profile, decode*, hpctrace   one .hpcrun and one .hpctrace file, read
  *   write, write_02              the same, written; names of files
- *   folder, tree, contexts, read, cursor
+ *   folder, beside, tree, contexts, read, cursor
  *                                a folder as a recording
  *   sink                         any recording as a folder
  *   findings, check, recover     what can be wrong, and what is left
@@ -15,7 +15,7 @@
 #include "formats/hpcrun/hpcrun_findings.h"
 #include "formats/hpcrun/hpcrun_read.h"
 
-#define LANES (SONDE_LANE_SAMPLES | SONDE_LANE_CONTEXTS | SONDE_LANE_VALUES)
+#define LANES (SONDE_LANE_SAMPLES | SONDE_LANE_CONTEXTS | SONDE_LANE_VALUES | SONDE_LANE_BLOBS)
 
 static const struct sonde_format_style styles[] = {
 	{ "02.00l", "profiles of the version that the document describes, instead of 04.00b" },

@@ -180,6 +180,7 @@ static enum sonde_status note_trace(struct opening *opening, struct hpcrun_input
 			     trace.file.size - trace.left_over, "%u bytes\t%" PRIu64,
 			     trace.record_size, trace.left_over);
 	take_samples(opening, input, &trace);
+	input->samples_calls = trace.flags & HPCTRACE_CALLS;
 	if (input->sample_count < trace.count)
 		hpcrun_found(diagnostics, TRACE_NODE, input->files.trace, SONDE_NO_OFFSET,
 			     "nodes of the profile\tothers, in %" PRIu64 " of %" PRIu64 " samples",
@@ -369,6 +370,17 @@ static const struct sonde_identity *stream_of(const struct hpcrun_input *input)
 	return NULL;
 }
 
+/* The model has no such samples; who writes measurements again needs to know. */
+static enum sonde_status define_calls(struct opening *opening, uint32_t track)
+{
+	struct hpcrun_defined_pair pair = { 0 };
+	enum sonde_status status = intern(opening, HPCRUN_ATTRIBUTE_CALLS, &pair.name);
+
+	if (!status)
+		status = intern(opening, "true", &pair.value);
+	return status ? status : add_attribute(opening, SONDE_OWNER_TRACK, track, &pair);
+}
+
 static enum sonde_status define_track(struct opening *opening, const struct hpcrun_input *input,
 				      uint32_t process)
 {
@@ -397,6 +409,8 @@ static enum sonde_status define_track(struct opening *opening, const struct hpcr
 		status = sonde_identity_define(opening->recording->definitions, id,
 					       input->identities, input->identity_count,
 					       opening->err);
+	if (!status && input->samples_calls)
+		status = define_calls(opening, id);
 	return status ? status : define_pairs(opening, input, process, id);
 }
 
@@ -481,6 +495,31 @@ static uint64_t hpcrun_value_count(struct sonde_recording *recording)
 	return data->value_count;
 }
 
+static enum sonde_status hpcrun_blob(struct sonde_recording *recording, uint32_t number,
+				     struct sonde_blob *blob, struct sonde_error *err)
+{
+	struct hpcrun_recording *data = recording->data;
+
+	return hpcrun_beside_map(&data->beside, recording->path, recording->definitions, number,
+				 blob, err);
+}
+
+static enum sonde_status list_beside(struct opening *opening)
+{
+	struct sonde_recording *recording = opening->recording;
+	struct hpcrun_recording *data = opening->data;
+	enum sonde_status status;
+
+	if (!data->folder.is_folder)
+		return SONDE_OK;
+	status = hpcrun_beside_open(&data->beside, recording->definitions, recording->path,
+				    opening->err);
+	recording->blob_count = (uint32_t)data->beside.files.count;
+	if (recording->blob_count)
+		recording->lanes |= SONDE_LANE_BLOBS;
+	return status;
+}
+
 static void hpcrun_close(struct sonde_recording *recording)
 {
 	struct hpcrun_recording *data = recording->data;
@@ -488,6 +527,8 @@ static void hpcrun_close(struct sonde_recording *recording)
 	if (!data)
 		return;
 	hpcrun_folder_release(&data->folder);
+	hpcrun_beside_release(&data->beside);
+	pthread_mutex_destroy(&data->beside.lock);
 	sonde_vec_release(&data->inputs);
 	sonde_vec_release(&data->pairs);
 	sonde_vec_release(&data->module_paths);
@@ -505,6 +546,7 @@ static void hpcrun_close(struct sonde_recording *recording)
 }
 
 static const struct sonde_recording_ops recording_ops = {
+	.blob = hpcrun_blob,
 	.contexts = hpcrun_contexts,
 	.values_open = hpcrun_values_open,
 	.value_count = hpcrun_value_count,
@@ -545,6 +587,10 @@ enum sonde_status hpcrun_open(struct sonde_recording *recording, struct sonde_er
 	opening.data = calloc(1, sizeof(*opening.data));
 	if (!opening.data)
 		return sonde_fail_nomem(err);
+	if (pthread_mutex_init(&opening.data->beside.lock, NULL)) {
+		free(opening.data);
+		return sonde_fail_nomem(err);
+	}
 	recording->data = opening.data;
 	recording->ops = &recording_ops;
 	recording->lanes = LANES;
@@ -555,6 +601,8 @@ enum sonde_status hpcrun_open(struct sonde_recording *recording, struct sonde_er
 		status = hpcrun_define_metric_attributes(recording, err);
 	if (!status)
 		status = hpcrun_make_contexts(opening.data, recording->definitions, err);
+	if (!status)
+		status = list_beside(&opening);
 	hpcrun_profile_release(&opening.profile);
 	hpcrun_places_release(&opening.places);
 	sonde_key_map_release(&opening.ids);

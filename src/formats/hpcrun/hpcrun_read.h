@@ -9,6 +9,7 @@
 #include "base/buffer.h"
 #include "base/map.h"
 #include "formats/format.h"
+#include "formats/hpcrun/hpcrun_beside.h"
 #include "formats/hpcrun/hpcrun_profile.h"
 #include "formats/hpcrun/hpcrun_tree.h"
 
@@ -17,6 +18,9 @@
 /* Of the recording, arrays of objects: what metrics say beyond their definitions; computed metrics. */
 #define HPCRUN_ATTRIBUTE_METRICS "hpc.metrics"
 #define HPCRUN_ATTRIBUTE_FORMULAS "hpc.formulas"
+
+/* Of a track, true where its samples name the functions that were called, not addresses in them. */
+#define HPCRUN_ATTRIBUTE_CALLS HPCRUN_ATTRIBUTE "trace-of-calls"
 
 /* The files of one profile. Paths are owned. */
 struct hpcrun_files {
@@ -35,9 +39,6 @@ enum sonde_status hpcrun_folder_open(struct hpcrun_folder *folder, const char *p
 				     struct sonde_error *err);
 void hpcrun_folder_release(struct hpcrun_folder *folder);
 
-/* Whether a name ends like this, with something before. */
-bool hpcrun_has_ending(const char *name, const char *ending);
-
 /* A pair of a header, as strings of the definitions. */
 struct hpcrun_defined_pair {
 	uint32_t name;	/* with the prefix of attributes */
@@ -53,6 +54,7 @@ struct hpcrun_input {
 	uint32_t first_pair, pair_count; /* in pairs */
 	const char *program, *process_key;
 	uint32_t pid, slot;
+	bool samples_calls;
 	uint64_t sample_count, time_first_ns, time_last_ns;
 };
 
@@ -73,6 +75,7 @@ struct hpcrun_recording {
 	struct sonde_context *contexts;
 	uint32_t context_count;
 	uint64_t value_count; /* in the files */
+	struct hpcrun_beside beside;
 };
 
 int hpcrun_probe(const char *path);

@@ -15,8 +15,6 @@
 #include "formats/hpcrun/hpcrun_write.h"
 
 #define BATCH 1024
-/* Folders in a folder of measurements that are copied as they are. */
-static const char *const side_folders[] = { "vdso", "gpubins", "structs", "kernel_symbols" };
 
 struct recovering {
 	const char *output; /* folder in the making */
@@ -388,15 +386,10 @@ static enum sonde_status copy_rest(const char *path, const char *output, struct 
 
 		if (!name)
 			status = sonde_fail_nomem(err);
-		else if (kind == SONDE_PATH_FILE && !hpcrun_has_ending(name, ".hpcrun") &&
-			 !hpcrun_has_ending(name, ".hpctrace"))
+		else if (kind == SONDE_PATH_FILE && hpcrun_is_beside(name))
 			status = copy_file(name, output, err);
-		for (size_t k = 0; kind == SONDE_PATH_FOLDER && !status &&
-				   k < sizeof(side_folders) / sizeof(side_folders[0]);
-		     k++) {
-			if (!strcmp(folder.names[i], side_folders[k]))
-				status = copy_folder(name, output, err);
-		}
+		else if (kind == SONDE_PATH_FOLDER && hpcrun_is_side_folder(folder.names[i]))
+			status = copy_folder(name, output, err);
 		free(name);
 	}
 	sonde_folder_release(&folder);

@@ -192,6 +192,16 @@ static enum sonde_status sink_begin(struct sonde_sink *base,
 	return status ? status : count_losses(sink, err);
 }
 
+static enum sonde_status sink_blob(struct sonde_sink *base, const struct sonde_blob *blob,
+				   struct sonde_error *err)
+{
+	struct hpcrun_sink *sink = sink_of(base);
+
+	return hpcrun_beside_write(sink->staged.work,
+				   sonde_definitions_string(sink->definitions, blob->name), blob,
+				   sink->loss, err);
+}
+
 static enum sonde_status sink_contexts(struct sonde_sink *base,
 				       const struct sonde_context *contexts, uint32_t count,
 				       struct sonde_error *err)
@@ -267,8 +277,12 @@ static enum sonde_status sink_values(struct sonde_sink *base, uint32_t number,
 			      lost, err);
 }
 
-static enum sonde_status open_trace(struct sink_track *track, struct sonde_error *err)
+static enum sonde_status open_trace(const struct hpcrun_sink *sink, uint32_t number,
+				    struct sonde_error *err)
 {
+	struct sink_track *track = &sink->tracks[number];
+	bool calls = sonde_definitions_find_attribute(sink->definitions, SONDE_OWNER_TRACK, number,
+						      HPCRUN_ATTRIBUTE_CALLS);
 	uint8_t header[HPCTRACE_HEADER_SIZE];
 	char *path = malloc(strlen(track->stem) + sizeof(".hpctrace"));
 	enum sonde_status status;
@@ -281,7 +295,7 @@ static enum sonde_status open_trace(struct sink_track *track, struct sonde_error
 	if (status)
 		return status;
 	track->has_trace = true;
-	hpctrace_encode_header(0, header);
+	hpctrace_encode_header(calls ? HPCTRACE_CALLS : 0, header);
 	return sonde_output_write(&track->trace, header, sizeof(header), err);
 }
 
@@ -323,7 +337,7 @@ static enum sonde_status sink_samples(struct sonde_sink *base, uint32_t number,
 	enum sonde_status status = need_nodes(sink, err);
 
 	if (!status && !track->has_trace && count)
-		status = open_trace(track, err);
+		status = open_trace(sink, number, err);
 	while (count && !status) {
 		size_t now = count < BATCH ? count : BATCH;
 
@@ -645,9 +659,10 @@ static void sink_free(struct sonde_sink *base)
 }
 
 static const struct sonde_sink_ops sink_ops = {
-	.lanes = SONDE_LANE_CONTEXTS | SONDE_LANE_VALUES | SONDE_LANE_SAMPLES,
+	.lanes = SONDE_LANE_CONTEXTS | SONDE_LANE_VALUES | SONDE_LANE_SAMPLES | SONDE_LANE_BLOBS,
 	.parallel_tracks = true,
 	.begin = sink_begin,
+	.blob = sink_blob,
 	.contexts = sink_contexts,
 	.values = sink_values,
 	.samples = sink_samples,

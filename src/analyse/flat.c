@@ -391,6 +391,7 @@ static bool walk(struct maker *maker)
 	for (uint32_t context = 0; context < maker->cct->context_count; context++) {
 		if (!find_row(maker, context, close_ended(maker, context), &row))
 			return false;
+		maker->flat->places[context] = row;
 		if (row != NO_ROW)
 			add_context(maker, context, row);
 		if (!open_context(maker, context, row))
@@ -439,7 +440,8 @@ static enum sonde_status make(struct flat *flat, const struct cct *cct, enum fla
 	if (cct->metrics[metric].formula)
 		maker.all = true;
 	maker.has_lines = key == FLAT_LINE && tree_has_lines(cct);
-	made = walk(&maker);
+	flat->places = calloc((size_t)cct->context_count + 1, sizeof(*flat->places));
+	made = flat->places && walk(&maker);
 	sonde_key_map_release(&maker.rows);
 	sonde_key_map_release(&maker.addresses);
 	sonde_key_map_release(&maker.instructions);
@@ -481,6 +483,8 @@ void flat_release(struct flat *flat)
 {
 	sonde_vec_release(&flat->rows);
 	sonde_vec_release(&flat->sums);
+	free(flat->places);
+	flat->places = NULL;
 }
 
 static const char *base_name(const char *path)
@@ -512,7 +516,10 @@ static const char *file_label(const struct cct *cct, enum flat_key key, const st
 	const char *file = sonde_definitions_string(cct->definitions, row->key);
 
 	if (!*file)
-		snprintf(space, size, key == FLAT_LOOP ? "<unknown loop>" : "<unknown file>");
+		snprintf(space, size, "<unknown %s>",
+			 key == FLAT_LOOP ? "loop" :
+			 key == FLAT_LINE ? "line" :
+					    "file");
 	else if (key == FLAT_FILE)
 		snprintf(space, size, "%s", file);
 	else

@@ -21,6 +21,7 @@ struct flat {
 	SONDE_VEC(struct flat_row) rows; /* by total, the most first; then by key and line */
 	SONDE_VEC(double) sums;		 /* of all metrics, where they were asked for */
 	uint32_t metric_count;
+	uint32_t *places; /* by context: the number of the row it is in; SONDE_NONE: in none */
 };
 
 enum sonde_status flat_make(struct flat *flat, const struct cct *cct, enum flat_key key,

@@ -92,6 +92,8 @@ static int analyse_path(struct cli *cli, const char *path,
 	if (code != CLI_OK)
 		return code;
 	cli_warn_of_faults(cli, *recording);
+	if (request->opened)
+		request->opened(request->user, *recording);
 	code = analyse_open(cli, *recording, request, cct);
 	if (code != CLI_OK) {
 		sonde_recording_close(*recording);
@@ -208,11 +210,33 @@ static int no_such_metric(struct cli *cli, const struct cct *cct, const char *na
 	return CLI_USAGE;
 }
 
+/* The first that anything was measured of, times before others. */
+static uint32_t first_measured(const struct cct *cct)
+{
+	uint32_t first = SONDE_NONE;
+
+	for (uint32_t i = 0; i < cct->metric_count && cct->context_count; i++) {
+		const struct cct_metric *metric = &cct->metrics[i];
+
+		if (metric->hidden || metric->formula || !(metric->total[0] > 0))
+			continue;
+		if (!i || metric->ns > 0)
+			return i;
+		if (first == SONDE_NONE)
+			first = i;
+	}
+	return first == SONDE_NONE ? 0 : first;
+}
+
 int cli_find_metric(struct cli *cli, const struct cct *cct, const char *name, uint32_t *metric)
 {
 	*metric = 0;
-	if (!name || !cct->metric_count)
+	if (!cct->metric_count)
 		return CLI_OK;
+	if (!name) {
+		*metric = first_measured(cct);
+		return CLI_OK;
+	}
 	*metric = cct_find_metric(cct, name);
 	return *metric == SONDE_NONE ? no_such_metric(cli, cct, name) : CLI_OK;
 }

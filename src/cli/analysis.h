@@ -14,7 +14,7 @@ struct cli_analysis {
 	bool no_cache;
 };
 
-/* --metric, --derive, --threads is -j, --no-cache */
+/* --metric, --derive, -j, --no-cache */
 extern const struct cli_option cli_analysis_options[];
 
 #define CLI_ANALYSIS_GROUP(type)                                                                   \
@@ -29,6 +29,9 @@ struct cli_analysis_request {
 	const struct cli_filter *filter; /* or NULL */
 	const struct cli_analysis *analysis;
 	bool spread;
+	/* Called for each recording as soon as it is open; may be NULL. */
+	void (*opened)(void *user, const struct sonde_recording *recording);
+	void *user;
 };
 
 /*
@@ -42,7 +45,7 @@ int cli_analyse(struct cli *cli, const char *path, const struct cli_analysis_req
 int cli_analyse_all(struct cli *cli, char *const *paths, size_t count,
 		    const struct cli_analysis_request *request, struct cct **cct);
 
-/* The metric that --metric says, or the first; where there is none of that name it is told. */
+/* The metric that --metric says, or the first with any value; where there is none of that name it is told. */
 int cli_find_metric(struct cli *cli, const struct cct *cct, const char *name, uint32_t *metric);
 
 /* A value of a metric as people read it: "1.234 ms" of a time, "12,345", "1.5e+12". */

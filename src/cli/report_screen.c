@@ -11,7 +11,7 @@
 #define GAP 2
 #define BAR_WIDTH 10
 #define WIDTH_OF_PIPES 112 /* for choosing columns where there is no screen; names stay whole */
-#define NAME_ROOM 28	   /* names that are not longer stay whole, others have at least this */
+#define NAME_ROOM 26	   /* for long names at least, or a third of the screen */
 #define NARROWEST_NAME 12
 /* Shares of the whole from which on a row is hot, warm, and hardly worth a look. */
 #define HOT 0.2
@@ -91,23 +91,32 @@ static size_t longest_name(struct screen *screen)
 	return longest;
 }
 
-/* The most important columns first, as long as there is room beside them for names. */
+/*
+ * The most important columns first, as long as there is room beside them for names. Behind one that does not
+ * fit nothing less important is shown.
+ */
 static void choose_columns(struct screen *screen)
 {
 	size_t fits = screen->width ? screen->width : WIDTH_OF_PIPES;
-	size_t taken = longest_name(screen), used = 0;
+	size_t most = fits / 3 > NAME_ROOM ? fits / 3 : NAME_ROOM;
+	size_t name = longest_name(screen), used = 0;
+	bool full = false;
 
-	if (taken > NAME_ROOM)
-		taken = NAME_ROOM;
-	for (unsigned int rank = REPORT_ALWAYS; rank < REPORT_FOR_PROGRAMS; rank++)
+	if (name > most)
+		name = most;
+	for (unsigned int rank = REPORT_ALWAYS; rank < REPORT_FOR_PROGRAMS && !full; rank++)
 		for (size_t i = 0; i < last_column(screen); i++) {
 			size_t width;
 
 			if (screen->view->columns.items[i].rank != rank)
 				continue;
 			width = measure_column(screen, i);
-			if (!width || (rank != REPORT_ALWAYS && taken + used + width + GAP > fits))
+			if (!width)
 				continue;
+			if (rank != REPORT_ALWAYS && name + used + width + GAP > fits) {
+				full = true;
+				continue;
+			}
 			screen->widths[i] = width;
 			used += width + GAP;
 		}
@@ -329,10 +338,9 @@ void report_put_losses(struct sonde_buffer *out, const struct report_summary *su
 			unfinished);
 }
 
-static void put_head(struct screen *screen, const struct report_summary *summary)
+static void put_path(struct screen *screen, const struct report_summary *summary)
 {
 	struct sonde_buffer *out = &screen->cli->out;
-	size_t before;
 
 	begin_style(screen, CLI_STYLE_BOLD);
 	if (summary->source_count == 1)
@@ -340,30 +348,53 @@ static void put_head(struct screen *screen, const struct report_summary *summary
 	else
 		sonde_buffer_put_format(out, "%zu recordings", summary->source_count);
 	end_style(screen, CLI_STYLE_BOLD);
-	sonde_buffer_put_text(out, ": ");
-	report_put_summary(out, summary);
+}
+
+/* What was read, in a line or, where the path is long, in two. */
+static void put_head(struct screen *screen, const struct report_summary *summary)
+{
+	struct sonde_buffer *out = &screen->cli->out;
+	size_t before = out->size, path;
+
+	put_path(screen, summary);
+	path = cli_text_width(out->data + before, out->size - before);
+	sonde_buffer_clear(&screen->cell);
+	report_put_summary(&screen->cell, summary);
+	if (screen->width && path + 2 + screen->cell.size > screen->width)
+		sonde_buffer_put_text(out, "\n  ");
+	else
+		sonde_buffer_put_text(out, ": ");
+	sonde_buffer_put(out, screen->cell.data, screen->cell.size);
 	sonde_buffer_put_char(out, '\n');
-	before = out->size;
-	report_put_losses(out, summary);
-	if (out->size > before)
-		sonde_buffer_put_char(out, '\n');
-	if (screen->view->title) {
-		sonde_buffer_put_text(out, screen->view->title);
+	sonde_buffer_clear(&screen->cell);
+	report_put_losses(&screen->cell, summary);
+	if (screen->cell.size) {
+		sonde_buffer_put_text(out, "  ");
+		begin_style(screen, CLI_STYLE_YELLOW);
+		sonde_buffer_put(out, screen->cell.data, screen->cell.size);
+		end_style(screen, CLI_STYLE_YELLOW);
 		sonde_buffer_put_char(out, '\n');
 	}
+	if (screen->view->title && screen->view->rows.count)
+		cli_put_wrapped(out, screen->view->title, 2,
+				screen->width ? screen->width : WIDTH_OF_PIPES, 0);
 	sonde_buffer_put_char(out, '\n');
 }
 
 static void put_left_out(struct screen *screen)
 {
 	struct sonde_buffer *out = &screen->cli->out;
+	const char *noun = screen->view->noun;
 
 	if (!screen->view->left_out)
 		return;
 	begin_style(screen, CLI_STYLE_DIM);
 	sonde_buffer_put_text(out, screen->unicode ? "… " : "... ");
-	report_put_plural(out, screen->view->left_out, screen->view->noun);
-	sonde_buffer_put_text(out, " more: --limit 0 --min 0 shows all");
+	cli_put_count(out, screen->view->left_out);
+	sonde_buffer_put_format(out, " more %s%s (--limit 0 --min 0 shows all)", noun,
+				screen->view->left_out == 1   ? "" :
+				noun[strlen(noun) - 1] == 's' ? "es" :
+								"s");
 	end_style(screen, CLI_STYLE_DIM);
 	sonde_buffer_put_char(out, '\n');
 }

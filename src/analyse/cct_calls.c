@@ -226,10 +226,12 @@ static enum sonde_status add_paths(struct work *work, uint32_t track, struct add
 	return status;
 }
 
-static bool add_sums(struct work *work, const struct adding *adding)
+static bool add_sums(struct work *work, const struct sonde_call_tree *tree,
+		     const struct adding *adding)
 {
 	for (uint32_t i = 1; i < adding->count; i++) {
 		const struct sonde_call_node *node = &adding->nodes[i];
+		struct sonde_call_ends ends = sonde_call_tree_ends(tree, i);
 		struct sums *sums;
 
 		if (!FILL(&work->sums, (size_t)adding->places[i] + 1))
@@ -240,8 +242,8 @@ static bool add_sums(struct work *work, const struct adding *adding)
 		if (node->max_ns > sums->max_ns)
 			sums->max_ns = node->max_ns;
 		sums->calls += node->calls;
-		sums->exceptions += node->exceptions;
-		sums->unfinished += node->unfinished;
+		sums->exceptions += ends.exceptions;
+		sums->unfinished += ends.unfinished;
 		sums->sum_ns += node->sum_ns;
 		sums->squares += (wide)node->squares;
 	}
@@ -351,7 +353,7 @@ static enum sonde_status add_track(struct work *work, const struct piece *piece,
 	pthread_mutex_lock(&work->lock);
 	if (adding.count > 1)
 		status = add_paths(work, piece->track, &adding, err);
-	if (!status && !(add_sums(work, &adding) && add_spread(work, piece, &adding) &&
+	if (!status && !(add_sums(work, tree, &adding) && add_spread(work, piece, &adding) &&
 			 add_durations(work, tree)))
 		status = sonde_fail_nomem(err);
 	pthread_mutex_unlock(&work->lock);

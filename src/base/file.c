@@ -72,6 +72,12 @@ static void unmap_bytes(void *data, size_t size)
 	(void)size;
 	free(data);
 }
+
+static void pass_bytes(const void *data, size_t size)
+{
+	(void)data;
+	(void)size;
+}
 #else
 static void *map_bytes(int fd, size_t size)
 {
@@ -88,6 +94,11 @@ static void *map_shared(int fd, size_t size, size_t *room)
 static void unmap_bytes(void *data, size_t size)
 {
 	munmap(data, size);
+}
+
+static void pass_bytes(const void *data, size_t size)
+{
+	madvise((void *)data, size, MADV_DONTNEED);
 }
 #endif
 
@@ -221,6 +232,17 @@ void sonde_mapped_file_read_ahead(const struct sonde_mapped_file *file, bool ahe
 {
 	if (file->data)
 		madvise((void *)file->data, file->size, ahead ? MADV_NORMAL : MADV_RANDOM);
+}
+
+void sonde_mapped_file_pass(const struct sonde_mapped_file *file, size_t from, size_t to)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	/* whole pages only: others may be in use */
+	from = (from + page - 1) / page * page;
+	to = to / page * page;
+	if (file->data && from < to && to <= file->size)
+		pass_bytes(file->data + from, to - from);
 }
 
 void sonde_mapped_file_release(struct sonde_mapped_file *file)

@@ -54,6 +54,12 @@ bool sonde_mapped_file_grow(struct sonde_mapped_file *file, const char *path);
  */
 void sonde_mapped_file_read_ahead(const struct sonde_mapped_file *file, bool ahead);
 
+/*
+ * These bytes were read and will hardly be read again: they need not count as memory of this process.
+ * Who reads them all the same gets them.
+ */
+void sonde_mapped_file_pass(const struct sonde_mapped_file *file, size_t from, size_t to);
+
 enum sonde_path_kind { SONDE_PATH_ABSENT, SONDE_PATH_FILE, SONDE_PATH_FOLDER, SONDE_PATH_OTHER };
 
 /* What is there, following links. Anything that cannot be looked at is ABSENT. */

@@ -13,7 +13,8 @@
 struct sonde_open_call {
 	uint32_t function;
 	uint32_t depth; /* as recorded */
-	uint32_t mark;	/* the owner's own, as is the time */
+	uint32_t mark;	/* the owner's own, as is what follows */
+	uint32_t unused;
 	uint64_t time_ns;
 };
 
@@ -38,7 +39,6 @@ static inline bool sonde_call_stack_push(struct sonde_call_stack *stack,
 	call->function = event->function;
 	call->depth = event->depth;
 	call->mark = mark;
-	call->time_ns = event->time_ns;
 	return true;
 }
 

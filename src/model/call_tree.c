@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calls of one track as a tree. Each event costs one lookup at most and no allocation unless a
- * path is met for the first time. What a recording lost shows in its depths: calls that cannot be
- * open any more are closed without a return, and a return without its call closes nothing.
+ * The calls of one track as a tree. Programs do the same again and again: each node remembers which
+ * call came first in it, and which came after it, so that most calls are found by one comparison, and
+ * the others by one lookup. Nothing is allocated unless a path is met for the first time. What a
+ * recording lost shows in its depths: calls that cannot be open any more are closed without a return,
+ * and a return without its call closes nothing.
  */
 #include "model/call_tree.h"
 
@@ -14,16 +16,23 @@
 /* So far up is looked for a call of the same function and the depth of a return. */
 #define SEARCHED 256
 
+#define NODES_FIRST 16
+#define CACHE_LINE 64
+
+_Static_assert(sizeof(struct sonde_call_node) == CACHE_LINE, "a node is one cache line");
+
 struct sonde_call_tree {
-	SONDE_VEC(struct sonde_call_node) nodes;
+	struct sonde_call_node *nodes; /* aligned to cache lines */
+	size_t node_count, node_capacity;
 	struct sonde_key_map children; /* (parent, function) -> node */
-	struct sonde_call_stack open;  /* marks: the nodes */
-	uint32_t current;	       /* the node that the track is in */
-	bool has_time;		       /* an event came: the times are set */
+	struct sonde_call_stack open;  /* marks: the nodes; [0] is the track itself */
+	uint32_t last; /* the call in the innermost one that was over last; 0: none so far */
+	bool has_time; /* an event came: the times are set */
 	uint64_t first_ns;
 	uint64_t last_ns; /* never goes back, whatever the events do */
 	bool with_durations;
-	SONDE_VEC(struct sonde_sketch) durations; /* by function */
+	SONDE_VEC(struct sonde_sketch) durations; /* by function; only buckets before the end */
+	SONDE_VEC(struct sonde_call_ends) ends;	  /* by node, up to the last that has any */
 };
 
 /* Who is told of changes; `told` NULL: nobody. */
@@ -32,23 +41,47 @@ struct listener {
 	void *user;
 };
 
-static bool add_root(struct sonde_call_tree *tree)
+static bool grow_nodes(struct sonde_call_tree *tree)
 {
-	struct sonde_call_node *root = sonde_vec_push(&tree->nodes);
+	size_t capacity = tree->node_capacity ? tree->node_capacity * 2 : NODES_FIRST;
+	struct sonde_call_node *nodes;
 
-	if (root)
-		*root = (struct sonde_call_node){ .parent = SONDE_NONE, .function = SONDE_NONE };
-	return root;
+	if (tree->node_count < tree->node_capacity)
+		return true;
+	nodes = aligned_alloc(CACHE_LINE, capacity * sizeof(*nodes));
+	if (!nodes)
+		return false;
+	for (size_t i = 0; i < tree->node_count; i++)
+		nodes[i] = tree->nodes[i];
+	free(tree->nodes);
+	tree->nodes = nodes;
+	tree->node_capacity = capacity;
+	return true;
+}
+
+static void reset(struct sonde_call_tree *tree)
+{
+	tree->nodes[0] = (struct sonde_call_node){ .parent = SONDE_NONE, .function = SONDE_NONE };
+	tree->node_count = 1;
+	tree->open.items[0] = (struct sonde_open_call){ .function = SONDE_NONE };
+	tree->open.count = 1;
+	tree->last = 0;
+	tree->ends.count = 0;
+	tree->has_time = false;
+	tree->first_ns = tree->last_ns = 0;
 }
 
 struct sonde_call_tree *sonde_call_tree_new(void)
 {
 	struct sonde_call_tree *tree = calloc(1, sizeof(*tree));
 
-	if (tree && !add_root(tree)) {
-		free(tree);
+	if (!tree)
+		return NULL;
+	if (!grow_nodes(tree) || !sonde_vec_reserve(&tree->open, 1)) {
+		sonde_call_tree_free(tree);
 		return NULL;
 	}
+	reset(tree);
 	return tree;
 }
 
@@ -74,9 +107,10 @@ void sonde_call_tree_free(struct sonde_call_tree *tree)
 		return;
 	clear_durations(tree);
 	sonde_vec_release(&tree->durations);
-	sonde_vec_release(&tree->nodes);
+	sonde_vec_release(&tree->ends);
 	sonde_vec_release(&tree->open);
 	sonde_key_map_release(&tree->children);
+	free(tree->nodes);
 	free(tree);
 }
 
@@ -84,99 +118,111 @@ void sonde_call_tree_clear(struct sonde_call_tree *tree)
 {
 	sonde_key_map_release(&tree->children);
 	clear_durations(tree);
-	tree->nodes.count = 1;
-	tree->nodes.items[0].self_ns = 0;
-	tree->open.count = 0;
-	tree->current = 0;
-	tree->has_time = false;
-	tree->first_ns = tree->last_ns = 0;
+	reset(tree);
 }
 
-static inline void pass_time(struct sonde_call_tree *tree, uint64_t time_ns)
+static enum sonde_status add_node(struct sonde_call_tree *tree, uint32_t parent, uint32_t function,
+				  uint32_t *node, struct sonde_error *err)
 {
-	if (__builtin_expect(!tree->has_time, 0)) {
-		tree->has_time = true;
-		tree->first_ns = tree->last_ns = time_ns;
+	if (tree->node_count >= SONDE_NONE)
+		return sonde_fail(err, SONDE_LIMIT, SONDE_NO_OFFSET,
+				  "a track has more distinct call paths than can be numbered; "
+				  "convert a shorter time of it");
+	if (tree->with_durations && function != SONDE_NONE) {
+		while (tree->durations.count <= function) {
+			struct sonde_sketch *sketch = sonde_vec_push(&tree->durations);
+
+			if (!sketch)
+				return sonde_fail_nomem(err);
+			*sketch = (struct sonde_sketch){ 0 };
+		}
 	}
-	if (time_ns > tree->last_ns)
-		tree->last_ns = time_ns;
+	*node = (uint32_t)tree->node_count;
+	if (!grow_nodes(tree) ||
+	    !sonde_key_map_add(&tree->children, (uint64_t)parent << 32 | function, *node))
+		return sonde_fail_nomem(err);
+	tree->nodes[tree->node_count++] = (struct sonde_call_node){
+		.parent = parent,
+		.function = function,
+		.min_ns = UINT64_MAX,
+	};
+	return SONDE_OK;
 }
 
-static bool add_duration(struct sonde_call_tree *tree, uint32_t function, uint64_t duration_ns)
+/* The node of a call in the innermost one that was not foreseen; next time it is. */
+static enum sonde_status find_child(struct sonde_call_tree *tree, uint32_t function, uint32_t *node,
+				    struct sonde_error *err)
 {
-	while (function >= tree->durations.count) {
-		struct sonde_sketch *sketch = sonde_vec_push(&tree->durations);
+	uint32_t parent = tree->open.items[tree->open.count - 1].mark;
 
-		if (!sketch)
-			return false;
-		*sketch = (struct sonde_sketch){ 0 };
+	*node = sonde_key_map_find(&tree->children, (uint64_t)parent << 32 | function);
+	if (__builtin_expect(*node == SONDE_NONE, 0)) {
+		enum sonde_status status = add_node(tree, parent, function, node, err);
+
+		if (status)
+			return status;
 	}
-	return sonde_sketch_add(&tree->durations.items[function], duration_ns);
+	if (tree->last)
+		tree->nodes[tree->last].next = *node;
+	else
+		tree->nodes[parent].first = *node;
+	return SONDE_OK;
 }
 
-/* The innermost call ends now. */
-static inline bool close_innermost(struct sonde_call_tree *tree, struct sonde_call_node **closed)
+static struct sonde_call_ends *ends_of(struct sonde_call_tree *tree, uint32_t node)
 {
-	const struct sonde_open_call *call = &tree->open.items[--tree->open.count];
-	struct sonde_call_node *node = &tree->nodes.items[call->mark];
-	uint64_t duration_ns = tree->last_ns - call->time_ns;
+	while (tree->ends.count <= node) {
+		struct sonde_call_ends *ends = sonde_vec_push(&tree->ends);
 
+		if (!ends)
+			return NULL;
+		*ends = (struct sonde_call_ends){ 0 };
+	}
+	return &tree->ends.items[node];
+}
+
+/* A call is over; false where memory failed. */
+static inline __attribute__((always_inline)) bool
+close_call(struct sonde_call_tree *tree, uint32_t number, uint32_t function, uint64_t duration_ns)
+{
+	struct sonde_call_node *node = &tree->nodes[number];
+
+	node->calls++;
 	node->sum_ns += duration_ns;
 	node->min_ns = duration_ns < node->min_ns ? duration_ns : node->min_ns;
 	node->max_ns = duration_ns > node->max_ns ? duration_ns : node->max_ns;
-	node->squares += (double)duration_ns * (double)duration_ns;
-	*closed = node;
-	return !tree->with_durations || add_duration(tree, node->function, duration_ns);
+	node->squares += (double)(int64_t)duration_ns * (double)(int64_t)duration_ns;
+	if (function < tree->durations.count) {
+		uint64_t *bucket = sonde_sketch_bucket(&tree->durations.items[function],
+						       sonde_sketch_bucket_of(duration_ns));
+
+		if (__builtin_expect(!bucket, 0))
+			return false;
+		++*bucket;
+	}
+	return true;
+}
+
+static bool close_innermost(struct sonde_call_tree *tree)
+{
+	const struct sonde_open_call *call = &tree->open.items[--tree->open.count];
+
+	tree->last = call->mark;
+	return close_call(tree, call->mark, call->function, tree->last_ns - call->time_ns);
 }
 
 /* Calls whose returns are not there, down to a number of open ones. */
 static bool close_unfinished(struct sonde_call_tree *tree, size_t count)
 {
 	while (tree->open.count > count) {
-		struct sonde_call_node *node;
+		struct sonde_call_ends *ends =
+			ends_of(tree, tree->open.items[tree->open.count - 1].mark);
 
-		if (!close_innermost(tree, &node))
+		if (!ends || !close_innermost(tree))
 			return false;
-		node->unfinished++;
+		ends->unfinished++;
 	}
 	return true;
-}
-
-static enum sonde_status add_node(struct sonde_call_tree *tree, uint64_t key, uint32_t *node,
-				  struct sonde_error *err)
-{
-	struct sonde_call_node *added;
-
-	if (tree->nodes.count >= SONDE_NONE)
-		return sonde_fail(err, SONDE_LIMIT, SONDE_NO_OFFSET,
-				  "a track has more distinct call paths than can be numbered; "
-				  "convert a shorter time of it");
-	added = sonde_vec_push(&tree->nodes);
-	if (!added)
-		return sonde_fail_nomem(err);
-	*node = (uint32_t)(tree->nodes.count - 1);
-	*added = (struct sonde_call_node){
-		.parent = (uint32_t)(key >> 32),
-		.function = (uint32_t)key,
-		.min_ns = UINT64_MAX,
-	};
-	if (sonde_key_map_add(&tree->children, key, *node))
-		return SONDE_OK;
-	tree->nodes.count--;
-	return sonde_fail_nomem(err);
-}
-
-static inline enum sonde_status tell(const struct sonde_call_tree *tree,
-				     const struct listener *listener, struct sonde_error *err)
-{
-	if (!listener->told)
-		return SONDE_OK;
-	return listener->told(listener->user, tree->last_ns, tree->current, err);
-}
-
-static inline void set_current(struct sonde_call_tree *tree)
-{
-	tree->current = tree->open.count ? tree->open.items[tree->open.count - 1].mark : 0;
 }
 
 /* A call at this depth: those at its depth or deeper are over, though their returns are lost. */
@@ -184,45 +230,15 @@ static bool close_lost(struct sonde_call_tree *tree, uint32_t depth)
 {
 	size_t count = tree->open.count;
 
-	while (count && tree->open.items[count - 1].depth >= depth)
+	while (count > 1 && tree->open.items[count - 1].depth >= depth)
 		count--;
-	if (!close_unfinished(tree, count))
-		return false;
-	set_current(tree);
-	return true;
+	return close_unfinished(tree, count);
 }
 
-static inline enum sonde_status add_call(struct sonde_call_tree *tree,
-					 const struct sonde_event *event,
-					 const struct listener *listener, struct sonde_error *err)
-{
-	const struct sonde_call_stack *open = &tree->open;
-	uint64_t key;
-	uint32_t node;
-
-	/* depth 0 is no depth: a source that does not say */
-	if (__builtin_expect(event->depth && open->count &&
-				     open->items[open->count - 1].depth >= event->depth,
-			     0) &&
-	    !close_lost(tree, event->depth))
-		return sonde_fail_nomem(err);
-	key = (uint64_t)tree->current << 32 | event->function;
-	node = sonde_key_map_find(&tree->children, key);
-	if (__builtin_expect(node == SONDE_NONE, 0)) {
-		enum sonde_status status = add_node(tree, key, &node, err);
-
-		if (status)
-			return status;
-	}
-	if (!sonde_call_stack_push(&tree->open, event, node))
-		return sonde_fail_nomem(err);
-	tree->open.items[tree->open.count - 1].time_ns = tree->last_ns;
-	tree->nodes.items[node].calls++;
-	tree->current = node;
-	return tell(tree, listener, err);
-}
-
-/* A return that does not fit the innermost call: by function as everywhere, then by depth. */
+/*
+ * A return that does not fit the innermost call: by function as everywhere, then by depth. `open` is
+ * without the track itself.
+ */
 static size_t search_left(const struct sonde_call_stack *open, const struct sonde_event *event)
 {
 	size_t left = sonde_call_stack_find_left(open, event);
@@ -242,28 +258,181 @@ static size_t search_left(const struct sonde_call_stack *open, const struct sond
 	return left;
 }
 
-static inline enum sonde_status leave_call(struct sonde_call_tree *tree,
-					   const struct sonde_event *event,
-					   const struct listener *listener, struct sonde_error *err)
+/* What leaves no call gives SONDE_END; else the call that is left is the innermost one then. */
+__attribute__((noinline)) static enum sonde_status
+close_above(struct sonde_call_tree *tree, const struct sonde_event *event, struct sonde_error *err)
 {
-	const struct sonde_call_stack *open = &tree->open;
-	struct sonde_call_node *node;
-	size_t left;
+	const struct sonde_call_stack open = {
+		.items = tree->open.items + 1,
+		.count = tree->open.count - 1,
+	};
+	size_t left = search_left(&open, event);
 
-	if (!open->count)
-		return SONDE_OK;
-	left = open->count - 1;
-	if (__builtin_expect(open->items[left].function != event->function ||
-				     open->items[left].depth != event->depth,
-			     0))
-		left = search_left(open, event);
 	if (left == SONDE_NO_CALL)
-		return SONDE_OK;
-	if (!close_unfinished(tree, left + 1) || !close_innermost(tree, &node))
+		return SONDE_END;
+	return close_unfinished(tree, left + 2) ? SONDE_OK : sonde_fail_nomem(err);
+}
+
+static bool note_exception(struct sonde_call_tree *tree, uint32_t node)
+{
+	struct sonde_call_ends *ends = ends_of(tree, node);
+
+	if (ends)
+		ends->exceptions++;
+	return ends;
+}
+
+/* Where a run over a batch is, in registers. */
+struct run {
+	struct sonde_open_call *top;
+	uint32_t current, last; /* nodes */
+	uint64_t now_ns;
+};
+
+static inline void run_save(struct sonde_call_tree *tree, const struct run *run)
+{
+	tree->open.count = (size_t)(run->top - tree->open.items) + 1;
+	tree->last = run->last;
+	tree->last_ns = run->now_ns;
+}
+
+static inline void run_load(const struct sonde_call_tree *tree, struct run *run)
+{
+	run->top = &tree->open.items[tree->open.count - 1];
+	run->current = run->top->mark;
+	run->last = tree->last;
+	run->now_ns = tree->last_ns;
+}
+
+static enum sonde_status add_unusual_call(struct sonde_call_tree *tree,
+					  const struct sonde_event *event, struct sonde_error *err)
+{
+	enum sonde_status status;
+	uint32_t node;
+
+	if (event->depth && !close_lost(tree, event->depth))
 		return sonde_fail_nomem(err);
-	node->exceptions += event->kind == SONDE_EVENT_EXCEPTION;
-	set_current(tree);
-	return tell(tree, listener, err);
+	status = find_child(tree, event->function, &node, err);
+	if (status)
+		return status;
+	tree->open.items[tree->open.count++] = (struct sonde_open_call){
+		.function = event->function,
+		.depth = event->depth,
+		.mark = node,
+		.time_ns = tree->last_ns,
+	};
+	tree->last = 0;
+	return SONDE_OK;
+}
+
+/* An event that is not the usual one; SONDE_END: it changes nothing. */
+__attribute__((noinline)) static enum sonde_status
+add_unusual(struct sonde_call_tree *tree, const struct sonde_event *event, struct sonde_error *err)
+{
+	enum sonde_status status;
+
+	if (event->kind == SONDE_EVENT_CALL)
+		return add_unusual_call(tree, event, err);
+	if (!sonde_event_leaves(event))
+		return SONDE_END;
+	status = close_above(tree, event, err);
+	if (status)
+		return status;
+	if (event->kind == SONDE_EVENT_EXCEPTION &&
+	    !note_exception(tree, tree->open.items[tree->open.count - 1].mark))
+		return sonde_fail_nomem(err);
+	return close_innermost(tree) ? SONDE_OK : sonde_fail_nomem(err);
+}
+
+/* Function and depth of an event, and of an open call, as one number. */
+_Static_assert(offsetof(struct sonde_event, depth) == offsetof(struct sonde_event, function) + 4 &&
+		       offsetof(struct sonde_open_call, depth) ==
+			       offsetof(struct sonde_open_call, function) + 4,
+	       "they are compared at once");
+
+static inline uint64_t two_words(const uint32_t *words)
+{
+	uint64_t both;
+
+	memcpy(&both, words, sizeof(both));
+	return both;
+}
+
+/* The call that fits what is open and was foreseen: by far most of them. */
+static inline bool add_usual_call(const struct sonde_call_node *nodes, struct run *run,
+				  const struct sonde_event *event)
+{
+	struct sonde_open_call *top = run->top;
+	uint32_t node = run->last ? nodes[run->last].next : nodes[run->current].first;
+
+	/* depth 0 is no depth: a source that does not say */
+	if (__builtin_expect(event->depth - 1 < top->depth || !node ||
+				     nodes[node].function != event->function,
+			     0))
+		return false;
+	run->top = ++top;
+	run->current = node;
+	run->last = 0;
+	memcpy(&top->function, &event->function, 2 * sizeof(top->function));
+	top->mark = node;
+	top->time_ns = run->now_ns;
+	return true;
+}
+
+/* The return from the innermost call. */
+static inline bool add_usual_return(struct sonde_call_tree *tree, struct run *run,
+				    const struct sonde_event *event)
+{
+	const struct sonde_open_call *top = run->top;
+
+	/* the track itself is node 0 */
+	if (__builtin_expect(
+		    two_words(&top->function) != two_words(&event->function) || !run->current, 0))
+		return false;
+	if (__builtin_expect(
+		    !close_call(tree, run->current, event->function, run->now_ns - top->time_ns),
+		    0))
+		return false;
+	run->last = run->current;
+	run->current = top[-1].mark;
+	run->top--;
+	return true;
+}
+
+static inline __attribute__((always_inline)) enum sonde_status
+add_events(struct sonde_call_tree *tree, const struct sonde_event *events, size_t count,
+	   const struct listener *listener, struct sonde_error *err)
+{
+	enum sonde_status status;
+	struct run run;
+
+	run_load(tree, &run);
+	for (const struct sonde_event *event = events, *end = events + count; event < end;
+	     event++) {
+		bool is_usual = false;
+
+		run.now_ns = event->time_ns > run.now_ns ? event->time_ns : run.now_ns;
+		if (event->kind == SONDE_EVENT_CALL)
+			is_usual = add_usual_call(tree->nodes, &run, event);
+		else if (event->kind == SONDE_EVENT_RETURN)
+			is_usual = add_usual_return(tree, &run, event);
+		if (__builtin_expect(!is_usual, 0)) {
+			run_save(tree, &run);
+			status = add_unusual(tree, event, err);
+			if (status < 0)
+				return status;
+			run_load(tree, &run);
+			if (status == SONDE_END)
+				continue;
+		}
+		if (!listener->told)
+			continue;
+		status = listener->told(listener->user, run.now_ns, run.current, err);
+		if (status)
+			return status;
+	}
+	run_save(tree, &run);
+	return SONDE_OK;
 }
 
 enum sonde_status sonde_call_tree_add(struct sonde_call_tree *tree,
@@ -271,32 +440,49 @@ enum sonde_status sonde_call_tree_add(struct sonde_call_tree *tree,
 				      sonde_call_tree_change *on_change, void *user,
 				      struct sonde_error *err)
 {
+	static const struct listener nobody;
 	const struct listener listener = { .told = on_change, .user = user };
 
-	for (size_t i = 0; i < count; i++) {
-		const struct sonde_event *event = &events[i];
-		enum sonde_status status = SONDE_OK;
-
-		pass_time(tree, event->time_ns);
-		if (event->kind == SONDE_EVENT_CALL)
-			status = add_call(tree, event, &listener, err);
-		else if (sonde_event_leaves(event))
-			status = leave_call(tree, event, &listener, err);
-		if (status)
-			return status;
+	/* room for all of them: they may all be calls */
+	if (!sonde_vec_reserve(&tree->open, count))
+		return sonde_fail_nomem(err);
+	if (!tree->has_time && count) {
+		tree->has_time = true;
+		tree->first_ns = tree->last_ns = events[0].time_ns;
 	}
-	return SONDE_OK;
+	if (!on_change)
+		return add_events(tree, events, count, &nobody, err);
+	return add_events(tree, events, count, &listener, err);
 }
 
 /* What is spent in a node and in none below it. */
 static void set_self(struct sonde_call_tree *tree)
 {
-	struct sonde_call_node *nodes = tree->nodes.items;
+	struct sonde_call_node *nodes = tree->nodes;
 
 	nodes[0].self_ns = tree->last_ns - tree->first_ns;
-	for (size_t i = 1; i < tree->nodes.count; i++) {
+	for (size_t i = 1; i < tree->node_count; i++) {
 		nodes[i].self_ns = nodes[i].sum_ns;
 		nodes[nodes[i].parent].self_ns -= nodes[i].sum_ns;
+	}
+}
+
+/* While calls are added only their buckets are counted; the rest is in the nodes. */
+static void set_durations(struct sonde_call_tree *tree)
+{
+	for (size_t i = 1; i < tree->node_count; i++) {
+		const struct sonde_call_node *node = &tree->nodes[i];
+		struct sonde_sketch *sketch;
+
+		if (node->function >= tree->durations.count)
+			continue;
+		sketch = &tree->durations.items[node->function];
+		if (!sketch->count || node->min_ns < sketch->min)
+			sketch->min = node->min_ns;
+		if (node->max_ns > sketch->max)
+			sketch->max = node->max_ns;
+		sketch->count += node->calls;
+		sketch->sum += (double)node->sum_ns;
 	}
 }
 
@@ -304,23 +490,27 @@ enum sonde_status sonde_call_tree_end(struct sonde_call_tree *tree,
 				      sonde_call_tree_change *on_change, void *user,
 				      struct sonde_error *err)
 {
-	const struct listener listener = { .told = on_change, .user = user };
-	bool is_inside = tree->open.count;
+	bool is_inside = tree->open.count > 1;
 
-	if (!close_unfinished(tree, 0))
+	if (!close_unfinished(tree, 1))
 		return sonde_fail_nomem(err);
 	set_self(tree);
-	if (!is_inside)
-		return SONDE_OK;
-	tree->current = 0;
-	return tell(tree, &listener, err);
+	set_durations(tree);
+	return is_inside && on_change ? on_change(user, tree->last_ns, 0, err) : SONDE_OK;
 }
 
 const struct sonde_call_node *sonde_call_tree_nodes(const struct sonde_call_tree *tree,
 						    uint32_t *count)
 {
-	*count = (uint32_t)tree->nodes.count;
-	return tree->nodes.items;
+	*count = (uint32_t)tree->node_count;
+	return tree->nodes;
+}
+
+struct sonde_call_ends sonde_call_tree_ends(const struct sonde_call_tree *tree, uint32_t node)
+{
+	static const struct sonde_call_ends none;
+
+	return node < tree->ends.count ? tree->ends.items[node] : none;
 }
 
 const struct sonde_sketch *sonde_call_tree_durations(const struct sonde_call_tree *tree,

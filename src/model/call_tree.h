@@ -9,21 +9,30 @@
 
 #include <sonde/recording.h>
 
-#include "store/sketch.h"
+#include "base/sketch.h"
 
 struct sonde_call_tree;
 
-/* Node 0 is the track itself; its own time is that between first and last event outside of calls. */
+/*
+ * Node 0 is the track itself; its own time is that between first and last event outside of calls. All
+ * numbers are known after the end. One cache line each.
+ */
 struct sonde_call_node {
-	uint32_t parent;   /* SONDE_NONE for node 0; parents come before children */
-	uint32_t function; /* SONDE_NONE for node 0 */
 	uint64_t calls;
-	uint64_t exceptions;	 /* of those: left by an exception */
-	uint64_t unfinished;	 /* of those: the return is not there */
-	uint64_t self_ns;	 /* known after the end */
 	uint64_t sum_ns;	 /* of the durations of its calls */
 	uint64_t min_ns, max_ns; /* of one call */
 	double squares;		 /* sum of the squared durations */
+	uint64_t self_ns;
+	uint32_t parent;   /* SONDE_NONE for node 0; parents come before children */
+	uint32_t function; /* SONDE_NONE for node 0 */
+	/* private: the call that comes first in this one, and the one after it; 0: not known */
+	uint32_t first, next;
+};
+
+/* What is rare: how calls of a node ended otherwise than by returning. */
+struct sonde_call_ends {
+	uint64_t exceptions;
+	uint64_t unfinished; /* the return is not there */
 };
 
 struct sonde_call_tree *sonde_call_tree_new(void);
@@ -52,6 +61,8 @@ enum sonde_status sonde_call_tree_end(struct sonde_call_tree *tree,
 
 const struct sonde_call_node *sonde_call_tree_nodes(const struct sonde_call_tree *tree,
 						    uint32_t *count);
+
+struct sonde_call_ends sonde_call_tree_ends(const struct sonde_call_tree *tree, uint32_t node);
 
 /* By function, of one with durations; functions from *count on were not called. */
 const struct sonde_sketch *sonde_call_tree_durations(const struct sonde_call_tree *tree,

@@ -7,7 +7,7 @@
 #define SONDE_STORE_GROUPS_H
 
 #include "store/find.h"
-#include "store/sketch.h"
+#include "base/sketch.h"
 
 enum sonde_stats_by {
 	SONDE_STATS_METHOD,    /* every record counts, by its method */

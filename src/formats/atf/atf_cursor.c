@@ -22,10 +22,14 @@
 /* How far ahead of the decoding the memory is fetched: the hardware stops at every page. */
 #define FETCH_AHEAD 2048
 
+/* So much of a file is kept behind a cursor before it no longer counts as memory. */
+#define PASSED_EVENTS ((uint64_t)(4 << 20) / ATF_EVENT_SIZE)
+
 struct atf_cursor {
 	struct sonde_cursor base;
 	struct atf_thread *thread;
 	uint64_t position; /* number in the thread of the next event */
+	uint64_t kept;	   /* what was read in order since this one is still mapped */
 	struct atf_segment *segment;
 	struct atf_segment *detail_segment;
 	struct atf_detail_place detail_place;
@@ -323,6 +327,22 @@ static void mark_synthetic(struct atf_cursor *cursor, size_t count)
 	}
 }
 
+/* What lies behind the cursor is passed now and then, and at the end of a segment. */
+static void pass_events(struct atf_cursor *cursor, bool is_segment_done)
+{
+	const struct atf_segment *segment = cursor->segment;
+	const struct atf_index *index = &segment->index;
+
+	if (cursor->kept < segment->first_event)
+		cursor->kept = segment->first_event;
+	if (cursor->position - cursor->kept < PASSED_EVENTS && !is_segment_done)
+		return;
+	sonde_mapped_file_pass(&index->file.map,
+			       atf_index_offset(index, cursor->kept - segment->first_event),
+			       atf_index_offset(index, cursor->position - segment->first_event));
+	cursor->kept = cursor->position;
+}
+
 static enum sonde_status atf_cursor_next(struct sonde_cursor *base, struct sonde_batch *batch,
 					 struct sonde_error *err)
 {
@@ -358,6 +378,7 @@ static enum sonde_status atf_cursor_next(struct sonde_cursor *base, struct sonde
 		.details = base,
 	};
 	cursor->position += count;
+	pass_events(cursor, number + count == cursor->segment->index.count);
 	if (cursor->batch_events < cursor->batch_limit)
 		cursor->batch_events *= 2;
 	if (cursor->batch_events > cursor->batch_limit)
@@ -369,7 +390,7 @@ static void atf_cursor_seek_index(struct sonde_cursor *base, uint64_t index)
 {
 	struct atf_cursor *cursor = atf_cursor_of(base);
 
-	cursor->position = index;
+	cursor->position = cursor->kept = index;
 	cursor->segment = NULL;
 	if (cursor->batch_events > BATCH_EVENTS_FIRST)
 		cursor->batch_events = BATCH_EVENTS_FIRST;

@@ -307,7 +307,8 @@ static void advise(const struct report_build *build)
 
 	if (!build->view->rows.count && !build->view->left_out) {
 		if (build->options->critical_path)
-			cli_note(cli, "there are no events, and so no path");
+			cli_note(cli,
+				 "a critical path is made of events: samples and sums have none");
 		else if (!build->cct)
 			cli_note(cli, "no call was left by an exception");
 		else if (!summary->calls && summary->contexts < 2)
@@ -552,7 +553,7 @@ const struct cli_command cmd_report = {
 				  "--critical-path: path_share, path_ns (own time on the path), self_ns (own "
 				  "time on all tracks), slack_ns (tracks stood in the function until the "
 				  "path came to them), name. With --parts: from_ns, to_ns, at_ns (since "
-				  "the path began), duration_ns, share, track, reason, certainty, by (the "
+				  "the path began), duration_ns, share, track, track_name, reason, certainty, by (the "
 				  "flow or function that let it go on), waited_ns, name_ns, name (the "
 				  "calls that most of it went to).\n"
 				  "\n"

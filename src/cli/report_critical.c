@@ -22,6 +22,15 @@ static void add_function_columns(struct report_view *view)
 		report_add_column(view, columns[i]);
 }
 
+/* What never waited has no number in that column. */
+static void put_wait(struct report_view *view, uint64_t ns)
+{
+	if (ns)
+		report_put_time(view, ns);
+	else
+		report_put_nothing(view);
+}
+
 static void put_functions(struct report_build *build, const struct critical_path *path,
 			  const struct sonde_definitions *definitions)
 {
@@ -44,7 +53,7 @@ static void put_functions(struct report_build *build, const struct critical_path
 		report_put_share(view, (double)function->path_ns, whole);
 		report_put_time(view, function->path_ns);
 		report_put_time(view, function->self_ns);
-		report_put_time(view, function->waited_ns);
+		put_wait(view, function->waited_ns);
 		report_put_text(view, label);
 	}
 }
@@ -57,7 +66,8 @@ static void add_part_columns(struct report_view *view)
 		{ "at_ns", "AT", REPORT_TIME, REPORT_ALWAYS, false, true },
 		{ "duration_ns", "TIME", REPORT_TIME, REPORT_ALWAYS, false, false },
 		{ "share", "PATH%", REPORT_SHARE, REPORT_USUAL, true, false },
-		{ "track", "TRACK", REPORT_TEXT, REPORT_ALWAYS, false, true },
+		{ "track", "ID", REPORT_COUNT, REPORT_ALWAYS, false, true },
+		{ "track_name", "TRACK", REPORT_TEXT, REPORT_USUAL, false, true },
 		{ "reason", "AFTER", REPORT_TEXT, REPORT_ALWAYS, false, true },
 		{ "certainty", "SURE", REPORT_TEXT, REPORT_USUAL, false, true },
 		{ "by", "BY", REPORT_TEXT, REPORT_WIDE, false, true },
@@ -106,16 +116,19 @@ static void put_part(struct report_view *view, const struct critical_path *path,
 	report_put_time(view, segment->from_ns - path->from_ns);
 	report_put_time(view, segment->to_ns - segment->from_ns);
 	report_put_share(view, part, whole);
-	if (segment->track == SONDE_NONE)
+	if (segment->track == SONDE_NONE) {
 		report_put_nothing(view);
-	else
+		report_put_nothing(view);
+	} else {
+		report_put_count(view, segment->track);
 		report_put_text(view,
 				sonde_definitions_track_label(definitions, segment->track, space));
+	}
 	report_put_borrowed(view, critical_reason_word(segment->reason));
 	report_put_borrowed(view,
 			    critical_certainty_word(critical_reason_certainty(segment->reason)));
 	put_by(view, segment, definitions);
-	report_put_time(view, segment->waited_ns);
+	put_wait(view, segment->waited_ns);
 	report_put_time(view, segment->node_ns);
 	if (segment->track == SONDE_NONE)
 		sonde_buffer_put_text(&calls, "nothing was recorded");
@@ -137,7 +150,7 @@ static void put_parts(struct report_view *view, const struct critical_path *path
 		put_part(view, path, &path->segments[i], definitions);
 }
 
-/* "2 by flow (exact), 1 by join (likely)" */
+/* "flow 2 (exact), join 1 (likely)" */
 static void put_basis(struct sonde_buffer *out, const struct critical_path *path)
 {
 	bool has_any = false;
@@ -145,11 +158,10 @@ static void put_basis(struct sonde_buffer *out, const struct critical_path *path
 	for (int i = CRITICAL_START + 1; i < CRITICAL_REASONS; i++) {
 		if (!path->counts[i])
 			continue;
-		sonde_buffer_put_text(out, has_any ? ", " : "; it went on ");
+		sonde_buffer_put_format(out, "%s%s ", has_any ? ", " : " that follow by ",
+					critical_reason_word(i));
 		cli_put_count(out, path->counts[i]);
-		sonde_buffer_put_format(out, " %s by %s (%s)",
-					path->counts[i] == 1 ? "time" : "times",
-					critical_reason_word(i),
+		sonde_buffer_put_format(out, " (%s)",
 					critical_certainty_word(critical_reason_certainty(i)));
 		has_any = true;
 	}
@@ -163,9 +175,9 @@ static void put_title(struct sonde_buffer *out, const struct critical_path *path
 
 	if (path->is_alone && path->segment_count) {
 		sonde_buffer_put_text(
-			out, "Nothing here ties tracks together (no flow, no span, no function "
-			     "known to wait): each has a path of its own. This is that of the "
-			     "longest, ");
+			out, "Nothing ties tracks together here (no flow between them, no "
+			     "span, no wait that has a known name): each has a path of its own. "
+			     "This is that of the longest, ");
 		sonde_buffer_put_text(out, sonde_definitions_track_label(
 						   definitions, path->segments[0].track, space));
 		sonde_buffer_put_text(out, ", of ");
@@ -187,17 +199,22 @@ static void put_title(struct sonde_buffer *out, const struct critical_path *path
 					   "may be more parts.");
 }
 
-static void put_names(struct report_view *view, bool parts, struct sonde_buffer *title)
+static void put_names(struct report_view *view, const struct critical_path *path, bool parts,
+		      struct sonde_buffer *title)
 {
 	const char *text;
 
 	view->name = parts ? "critical-path-parts" : "critical-path";
 	view->noun = parts ? "part" : "function";
-	sonde_buffer_put_text(
-		title,
-		parts ? " WAITED: how long the track stood still before it was its turn." :
-			" PATH: own time on the path. SELF: own time anywhere. SLACK: tracks "
-			"stood in it until the path came to them.");
+	if (parts)
+		sonde_buffer_put_text(
+			title, " WAITED: how long the track stood still before it was its turn.");
+	else
+		sonde_buffer_put_text(title,
+				      " PATH: own time on the path. SELF: own time anywhere.");
+	if (!parts && !path->is_alone)
+		sonde_buffer_put_text(title,
+				      " SLACK: tracks stood in it until the path came to them.");
 	text = sonde_buffer_text(title);
 	view->title = text ? sonde_arena_copy_text(&view->texts, text, title->size) : NULL;
 	if (!view->title)
@@ -222,7 +239,7 @@ bool report_find_critical_path(struct report_build *build, struct sonde_recordin
 			       &build->err))
 		return false;
 	put_title(&title, &path, definitions);
-	put_names(build->view, parts, &title);
+	put_names(build->view, &path, parts, &title);
 	if (parts)
 		put_parts(build->view, &path, definitions);
 	else

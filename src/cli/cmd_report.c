@@ -10,6 +10,7 @@
 #include "cli/suggest.h"
 
 #define DECIMALS_MOST 9
+#define PAGE_ROWS 1000 /* of a table in HTML */
 
 static const struct cli_choice group_choices[] = {
 	[GROUP_FUNCTION] = { "function", "as without it" },
@@ -121,6 +122,13 @@ static const struct cli_option output_options[] = {
 	  .kind = CLI_FLAG,
 	  .help = "print CSV (RFC 4180) with a header",
 	  .offset = offsetof(struct report_options, csv) },
+	{ .name = "html",
+	  .argument = "FILE",
+	  .kind = CLI_PATH,
+	  .help = "write a page for a browser, with tables to sort and filter and the flame graph; "
+		  "'-' is the standard output; where no other report is chosen, functions, tree and "
+		  "threads are all in it",
+	  .offset = offsetof(struct report_options, html) },
 	{ 0 },
 };
 
@@ -221,8 +229,8 @@ static int check_options(struct cli *cli, const struct report_options *options,
 	enum report_group group = report_group_of(options);
 	bool takes_functions = kind->takes_functions && group != GROUP_FILE;
 
-	if (options->json && options->csv)
-		return cli_usage(cli, "--json and --csv exclude each other");
+	if (options->json + options->csv + (options->html != NULL) > 1)
+		return cli_usage(cli, "--json, --csv and --html exclude each other");
 	if (options->parts && !options->critical_path)
 		return cli_usage(cli, "--parts is for --critical-path");
 	if (options->filter.functions.count && !takes_functions)
@@ -340,10 +348,14 @@ static int finish(struct report_build *build, const struct view_kind *kind,
 	if (code != CLI_OK)
 		return code;
 	if (limit == UINT64_MAX)
-		limit = build->for_programs ? 0 : kind->limit;
+		limit = build->for_programs ? 0 : build->options->html ? PAGE_ROWS : kind->limit;
 	report_limit(build->view, limit);
 	if (build->view->failed)
 		return cli_fail_nomem(build->cli);
+	if (build->options->html)
+		return report_write_html(build, report,
+					 kind == &list_kind &&
+						 build->options->group_by == GROUP_NOT_GIVEN);
 	print(build, report);
 	if (!build->for_programs)
 		advise(build);
@@ -382,7 +394,7 @@ static int report_tree(struct report_build *build, const struct view_kind *kind,
 	if (options->min)
 		code = parse_least(build);
 	else if (!build->for_programs)
-		build->least = kind->least;
+		build->least = options->html ? kind->least / 10 : kind->least;
 	if (!(build->whole > 0))
 		build->least = 0;
 	return code == CLI_OK ? make_and_print(build, kind, sources) : code;
@@ -581,6 +593,7 @@ const struct cli_command cmd_report = {
 			{ "sonde report --lines --min 1% database",
 			  "hot source lines of a profile" },
 			{ "sonde report --sort p99_ns --limit 10 trace", "the slowest slow calls" },
+			{ "sonde report --html report.html trace", "a page for a browser" },
 			{ "sonde report --json trace", "everything, for a program" },
 			{ 0 },
 		},

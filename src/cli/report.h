@@ -81,6 +81,12 @@ typedef bool report_searcher(struct report_build *build, struct sonde_recording 
 report_searcher report_find_errors;
 report_searcher report_find_critical_path;
 
+/*
+ * Writes the page of --html: what was asked for, with `whole` the tree and the tracks too, and the flame graph.
+ * Returns an exit code.
+ */
+int report_write_html(struct report_build *build, const struct report *report, bool whole);
+
 /* The list that options ask for, --lines and --modules too. */
 enum report_group report_group_of(const struct report_options *options);
 

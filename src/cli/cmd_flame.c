@@ -11,10 +11,10 @@
 #include "cli/quantity.h"
 #include "cli/report_file.h"
 
-#define DEFAULT_SHARE 1e-4	/* a tenth of a pixel on most screens */
-#define MOST_FRAMES 200000	/* what a browser can still take */
-#define MOST_DEPTH 1000		/* levels: 18,000 pixels */
-#define MOST_FOLDED_DEPTH 10000 /* a line has as many names */
+#define DEFAULT_SHARE 1e-4     /* a tenth of a pixel on most screens */
+#define MOST_FRAMES 200000     /* what a browser can still take */
+#define MOST_DEPTH 1000	       /* levels: 18,000 pixels */
+#define MOST_FOLDED_DEPTH 5000 /* a line has as many names */
 #define NARROWEST_PICTURE 320
 #define WIDEST_PICTURE 100000
 
@@ -247,15 +247,20 @@ static void make_title(struct flame_run *run)
 	}
 }
 
-static void draw(struct flame_run *run, bool to_terminal)
+static int draw(struct flame_run *run, bool to_terminal)
 {
 	const struct flame_command *options = run->options;
 	unsigned int width = (unsigned int)options->width;
 	const char *title = sonde_buffer_text(&run->title);
 
+	if (options->folded && !flame_put_folded(&run->result, &run->flame)) {
+		cli_error(run->cli, "the stacks are more than a gigabyte of text");
+		cli_hint(run->cli, "--min 0.1%% leaves the small ones out");
+		return CLI_FAILED;
+	}
 	if (options->folded)
-		flame_put_folded(&run->result, &run->flame);
-	else if (options->text)
+		return CLI_OK;
+	if (options->text)
 		flame_put_text(&run->result,
 			       &(struct flame_screen){
 				       .flame = &run->flame,
@@ -271,6 +276,7 @@ static void draw(struct flame_run *run, bool to_terminal)
 						    .width = width,
 						    .icicle = options->icicle,
 					    });
+	return CLI_OK;
 }
 
 /* What is missing in the picture; text says so itself. */
@@ -307,18 +313,20 @@ static int write_file(struct flame_run *run, const char *path)
 static int put_result(struct flame_run *run)
 {
 	const struct flame_command *options = run->options;
+	bool to_output = options->output ? !strcmp(options->output, "-") :
+					   options->text || options->folded;
 	struct sonde_buffer name = { 0 };
-	int code;
+	int code = draw(run, to_output);
 
-	if (options->output ? !strcmp(options->output, "-") : options->text || options->folded) {
-		draw(run, true);
+	if (code != CLI_OK)
+		return code;
+	if (to_output) {
 		if (run->result.failed)
 			return cli_fail_nomem(run->cli);
 		tell_left_out(run);
 		sonde_buffer_put(&run->cli->out, run->result.data, run->result.size);
 		return CLI_OK;
 	}
-	draw(run, false);
 	if (options->output)
 		return write_file(run, options->output);
 	put_name_of(&name, run->cli->operands[0]);

@@ -29,9 +29,9 @@ void flame_put_text(struct sonde_buffer *out, const struct flame_screen *screen)
 
 /*
  * "main;work;sort 12345" a line, of a difference with both numbers. They are whole: times in nanoseconds,
- * others rounded such that their sum is the rounded whole.
+ * others rounded such that their sum is the rounded whole. False where it would be more than a gigabyte.
  */
-void flame_put_folded(struct sonde_buffer *out, const struct flame *flame);
+bool flame_put_folded(struct sonde_buffer *out, const struct flame *flame);
 
 /* "REALTIME" */
 void flame_put_metric_name(struct sonde_buffer *out, const struct cct_metric *metric);

@@ -6,6 +6,9 @@
 #include "cli/flame.h"
 #include "cli/text.h"
 
+/* Every line has all names above it: of a deep tree that is more than anybody wants. */
+#define MOST_BYTES ((size_t)1 << 30)
+
 /* A sum that is given out in whole pieces: what rounding took from one is in the next. */
 struct pieces {
 	double scale, sum;
@@ -62,7 +65,7 @@ static void put_line(struct sonde_buffer *out, const struct sonde_buffer *path, 
 	sonde_buffer_put_char(out, '\n');
 }
 
-void flame_put_folded(struct sonde_buffer *out, const struct flame *flame)
+bool flame_put_folded(struct sonde_buffer *out, const struct flame *flame)
 {
 	double ns = flame->cct->metrics[flame->metric].ns;
 	struct pieces now = { .scale = ns > 0 ? ns : 1 }, before = now;
@@ -71,7 +74,7 @@ void flame_put_folded(struct sonde_buffer *out, const struct flame *flame)
 	uint32_t i;
 
 	out->failed |= !ends;
-	for (i = 0; i < flame->count && ends && !out->failed; i++) {
+	for (i = 0; i < flame->count && ends && !out->failed && out->size < MOST_BYTES; i++) {
 		const struct flame_frame *frame = &flame->frames[i];
 		uint64_t was, is;
 
@@ -88,4 +91,5 @@ void flame_put_folded(struct sonde_buffer *out, const struct flame *flame)
 	}
 	free(ends);
 	sonde_buffer_release(&path);
+	return out->failed || i == flame->count;
 }

@@ -311,10 +311,11 @@ static bool add_view(struct page *page, const struct report_build *build, report
 	struct report_build more = *build;
 
 	more.view = view;
-	more.least = build->whole > 0 ? LEAST_SHARE : 0;
+	if (build->whole > 0 && !build->options->min)
+		more.least = LEAST_SHARE;
 	if (!make(&more))
 		return false;
-	report_limit(view, MOST_ROWS);
+	report_limit(view, build->options->limit == UINT64_MAX ? MOST_ROWS : build->options->limit);
 	if (view->rows.count)
 		page->views[page->view_count++] = view;
 	return !view->failed;

@@ -64,8 +64,17 @@ run report --tree --function parse trace
 exits 0 "--tree with --function"
 out_has '  parse$' "the function is there"
 run report --json --tree --function parse trace
-json "all(any('parse' == other['name'] for other in
-     [r for i, r in enumerate(rows) if True]) for row in rows) and rows" "paths through it"
+cat >"$work/paths.py" <<'END'
+import json, sys
+rows = json.load(open(sys.argv[1], encoding="utf-8"))["rows"]
+path = []
+for row, after in zip(rows, rows[1:] + [{"depth": 0}]):
+    path[row["depth"]:] = [row["name"]]
+    assert after["depth"] > row["depth"] or "parse" in path, path
+assert rows
+END
+python3 "$work/paths.py" "$out" 2>"$err"
+ok $? "only paths through it" || explain "$err"
 json "rows[0]['total_ns'] == 653377" "and times stay true"
 run report --callers --limit 3 trace
 exits 0 "--callers"

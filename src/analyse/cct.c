@@ -277,13 +277,21 @@ enum sonde_status cct_wanted_tracks(const struct sonde_definitions *definitions,
 	return SONDE_OK;
 }
 
+/* Made of calls; else of values or samples. */
+static bool is_of_calls(const struct sonde_recording *recording)
+{
+	if (!(recording->lanes & (SONDE_LANE_VALUES | SONDE_LANE_SAMPLES)))
+		return true;
+	return recording->lanes & SONDE_LANE_EVENTS && sonde_recording_event_count(recording);
+}
+
 static enum sonde_status check_selection(const struct sonde_recording *recording,
 					 const struct sonde_selection_spec *spec,
 					 struct sonde_error *err)
 {
 	const unsigned int calls = 1u << SONDE_EVENT_CALL | 1u << SONDE_EVENT_RETURN |
 				   1u << SONDE_EVENT_EXCEPTION;
-	bool has_events = recording->lanes & SONDE_LANE_EVENTS;
+	bool has_events = is_of_calls(recording);
 	enum sonde_status status = sonde_selection_check(spec, err);
 
 	if (status)
@@ -313,7 +321,6 @@ enum sonde_status cct_build(struct sonde_recording *recording, const struct cct_
 {
 	static const struct sonde_selection_spec everything;
 	struct cct_options used = options ? *options : (struct cct_options){ 0 };
-	unsigned int profile = SONDE_LANE_VALUES | SONDE_LANE_SAMPLES;
 	struct cct_body *body;
 	enum sonde_status status;
 
@@ -326,10 +333,10 @@ enum sonde_status cct_build(struct sonde_recording *recording, const struct cct_
 	body = cct_body_new();
 	if (!body)
 		return sonde_fail_nomem(err);
-	if (!(recording->lanes & SONDE_LANE_EVENTS) && recording->lanes & profile)
-		status = cct_build_profile(body, recording, &used, err);
-	else
+	if (is_of_calls(recording))
 		status = cct_build_calls(body, recording, &used, err);
+	else
+		status = cct_build_profile(body, recording, &used, err);
 	if (!status)
 		status = cct_body_finish(body, err);
 	if (status)

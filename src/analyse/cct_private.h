@@ -7,8 +7,8 @@
 #define SONDE_ANALYSE_CCT_PRIVATE_H
 
 #include "analyse/cct.h"
-#include "model/context_union.h"
 #include "base/sketch.h"
+#include "model/context_union.h"
 
 /* All arrays are malloc'd; the members of `cct` are set from them by cct_body_finish(). */
 struct cct_body {

@@ -135,21 +135,50 @@ static bool is_point(const struct sonde_definitions *definitions, const struct s
 	return !metric->statistic && (!*scope || !strcmp(scope, "point"));
 }
 
-/* The one to show where nobody says which: a time that is not hidden, or what is not hidden. */
-static uint32_t first_metric(const struct sonde_definitions *definitions)
+/* What all tracks have of a metric, where the recording says that at once; 1 where it does not. */
+static double known_sum(struct sonde_recording *recording, const struct sonde_metric *point)
 {
+	const struct sonde_definitions *definitions = recording->definitions;
+	uint32_t count = sonde_definitions_metric_count(definitions);
+
+	for (uint32_t i = 0; i < count && recording->ops->value; i++) {
+		const struct sonde_metric *metric = sonde_definitions_metric(definitions, i);
+		double value = 0;
+
+		if (metric->name != point->name ||
+		    strcmp(sonde_definitions_string(definitions, metric->scope), "execution") !=
+			    0 ||
+		    strcmp(sonde_definitions_string(definitions, metric->statistic), "sum") != 0)
+			continue;
+		sonde_recording_value(recording, SONDE_NONE, 0, i, &value, NULL);
+		return value;
+	}
+	return 1;
+}
+
+/* The one to show where nobody says which: of times that are not hidden the largest, else the first. */
+static uint32_t first_metric(struct sonde_recording *recording)
+{
+	const struct sonde_definitions *definitions = recording->definitions;
 	uint32_t count = sonde_definitions_metric_count(definitions), found = SONDE_NONE;
+	double most = -1;
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct sonde_metric *metric = sonde_definitions_metric(definitions, i);
+		double sum;
 
 		if (!is_point(definitions, metric) || metric->hidden)
 			continue;
-		if (cct_metric_ns(sonde_definitions_string(definitions, metric->name),
-				  sonde_definitions_string(definitions, metric->unit)) > 0)
-			return i;
-		if (found == SONDE_NONE)
-			found = i;
+		sum = cct_metric_ns(sonde_definitions_string(definitions, metric->name),
+				    sonde_definitions_string(definitions, metric->unit));
+		if (sum > 0)
+			sum *= known_sum(recording, metric);
+		else
+			sum = -0.5;
+		if (sum <= most)
+			continue;
+		most = sum;
+		found = i;
 	}
 	return found;
 }
@@ -177,7 +206,7 @@ static enum sonde_status take_metric(struct work *work, uint32_t number, struct 
 static enum sonde_status take_metrics(struct work *work, struct sonde_error *err)
 {
 	const struct sonde_definitions *definitions = work->recording->definitions;
-	uint32_t first = first_metric(definitions);
+	uint32_t first = first_metric(work->recording);
 	enum sonde_status status = SONDE_OK;
 
 	work->metric_count = sonde_definitions_metric_count(definitions);
@@ -238,15 +267,28 @@ static enum sonde_status read_values(struct work *work, uint32_t track, struct s
 	return status == SONDE_END ? SONDE_OK : status;
 }
 
-/* The time in which a track was in one context, as far as it is selected. */
+/* A track as its samples are read, and where it stays at the moment. */
 struct stay {
+	struct cct_track *track;
+	bool has_times; /* of the track: they are set */
+	bool is_set;
 	uint32_t context; /* of the tree */
 	uint64_t from_ns;
-	bool is_set;
 };
 
-static void end_stay(struct work *work, struct cct_track *track, const struct stay *stay,
-		     uint64_t time_ns)
+static void note_time(struct stay *stay, uint64_t time_ns)
+{
+	struct cct_track *track = stay->track;
+
+	if (!stay->has_times || time_ns < track->first_ns)
+		track->first_ns = time_ns;
+	if (!stay->has_times || time_ns > track->last_ns)
+		track->last_ns = time_ns;
+	stay->has_times = true;
+}
+
+/* It is over, and counts as far as it is selected. */
+static void end_stay(struct work *work, struct stay *stay, uint64_t time_ns)
 {
 	uint64_t from_ns = stay->from_ns, to_ns = time_ns;
 
@@ -256,14 +298,12 @@ static void end_stay(struct work *work, struct cct_track *track, const struct st
 		to_ns = work->spec->to_ns;
 	if (!stay->is_set || to_ns <= from_ns)
 		return;
-	if (!track->sample_count || from_ns < track->first_ns)
-		track->first_ns = from_ns;
-	if (to_ns > track->last_ns)
-		track->last_ns = to_ns;
+	note_time(stay, from_ns);
+	note_time(stay, to_ns);
 	if (!stay->context)
 		return;
 	work->sample_ns[stay->context] += to_ns - from_ns;
-	track->busy_ns += to_ns - from_ns;
+	stay->track->busy_ns += to_ns - from_ns;
 }
 
 static bool is_selected(const struct work *work, uint64_t time_ns)
@@ -272,39 +312,33 @@ static bool is_selected(const struct work *work, uint64_t time_ns)
 	       (!work->spec->to_ns || time_ns < work->spec->to_ns);
 }
 
-static void take_sample(struct work *work, struct cct_track *track, struct stay *stay,
-			const struct sonde_sample *sample)
+static void take_sample(struct work *work, struct stay *stay, const struct sonde_sample *sample)
 {
-	uint32_t context = sample->context < work->source_count ? work->contexts[sample->context] :
-								  0;
-
 	/* what goes back in time is of no length */
 	if (stay->is_set && sample->time_ns < stay->from_ns)
 		return;
-	end_stay(work, track, stay, sample->time_ns);
-	*stay = (struct stay){ .context = context, .from_ns = sample->time_ns, .is_set = true };
+	end_stay(work, stay, sample->time_ns);
+	stay->is_set = true;
+	stay->context = sample->context < work->source_count ? work->contexts[sample->context] : 0;
+	stay->from_ns = sample->time_ns;
 	if (!is_selected(work, sample->time_ns))
 		return;
-	if (!track->sample_count || sample->time_ns < track->first_ns)
-		track->first_ns = sample->time_ns;
-	if (sample->time_ns > track->last_ns)
-		track->last_ns = sample->time_ns;
-	track->sample_count++;
-	work->sample_counts[context] += context != 0;
+	note_time(stay, sample->time_ns);
+	stay->track->sample_count++;
+	work->sample_counts[stay->context] += stay->context != 0;
 }
 
 static enum sonde_status read_samples(struct work *work, uint32_t track, struct sonde_error *err)
 {
-	struct cct_track *place = &work->body->tracks[track];
+	struct stay stay = { .track = &work->body->tracks[track] };
 	struct sonde_sample_cursor *cursor = NULL;
 	const struct sonde_sample *samples;
-	struct stay stay = { 0 };
 	size_t count;
 	enum sonde_status status = sonde_sample_cursor_open(work->recording, track, &cursor, err);
 
 	while (!status && !(status = sonde_sample_cursor_next(cursor, &samples, &count, err))) {
 		for (size_t i = 0; i < count; i++)
-			take_sample(work, place, &stay, &samples[i]);
+			take_sample(work, &stay, &samples[i]);
 		status = sonde_meter_add(&work->meter, count, err);
 	}
 	sonde_sample_cursor_free(cursor);

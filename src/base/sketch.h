@@ -20,9 +20,9 @@
 
 /* Zeroed is empty. A group of 64 buckets is there once a number fell into it. */
 struct sonde_sketch {
-	uint64_t *buckets;			 /* group after group, in the order they came */
-	uint8_t group_count;			 /* of those that are there */
-	uint8_t groups[SONDE_SKETCH_GROUPS];	 /* which of those, from 1 on; 0: it is empty */
+	uint64_t *buckets;		     /* group after group, in the order they came */
+	uint8_t group_count;		     /* of those that are there */
+	uint8_t groups[SONDE_SKETCH_GROUPS]; /* which of those, from 1 on; 0: it is empty */
 	uint64_t count;
 	uint64_t min, max;
 	double sum;
@@ -31,9 +31,8 @@ void sonde_sketch_release(struct sonde_sketch *sketch);
 
 static inline uint32_t sonde_sketch_bucket_of(uint64_t value)
 {
-	unsigned int shift =
-		63 - SONDE_SKETCH_STEPS_BITS -
-		(unsigned int)__builtin_clzll(value | (uint64_t)SONDE_SKETCH_STEPS);
+	unsigned int shift = 63 - SONDE_SKETCH_STEPS_BITS -
+			     (unsigned int)__builtin_clzll(value | (uint64_t)SONDE_SKETCH_STEPS);
 
 	return (shift << SONDE_SKETCH_STEPS_BITS) + (uint32_t)(value >> shift);
 }

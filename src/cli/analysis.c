@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analyse/derive.h"
 #include "cli/human.h"
 #include "cli/progress.h"
 #include "cli/suggest.h"
@@ -17,14 +18,15 @@ const struct cli_option cli_analysis_options[] = {
 	{ .name = "metric",
 	  .argument = "NAME",
 	  .kind = CLI_TEXT,
-	  .help = "what to measure by: REALTIME or CALLS of calls, any metric of a profile, or one "
-		  "that --derive makes; the name may be cut before a blank or bracket",
+	  .help = "what to measure by: REALTIME or CALLS of calls, any metric or formula of a "
+		  "profile, or one that --derive makes; the name may be cut before a blank or bracket",
 	  .offset = offsetof(struct cli_analysis, metric) },
 	{ .name = "derive",
 	  .argument = "FORMULA",
 	  .kind = CLI_REPEAT,
-	  .help = "a new metric out of others, like 'ipc = instructions / cycles'; names with "
-		  "blanks or brackets are in double quotes; repeat for several",
+	  .help = "a new metric out of others, like 'ipc = instructions / cycles', with + - * / ^, "
+		  "sqrt, log, min, max, floor, ceil; names with blanks or brackets are in double "
+		  "quotes; @FILE takes all of a METRICS.yaml; repeat for several",
 	  .offset = offsetof(struct cli_analysis, derive) },
 	{ .name = "jobs",
 	  .short_name = 'j',
@@ -62,6 +64,23 @@ static enum sonde_status build(struct cli *cli, struct sonde_recording *recordin
 	return status;
 }
 
+static bool is_everything(const struct sonde_selection_spec *spec)
+{
+	return !spec->from_ns && !spec->to_ns && !spec->track_count && !spec->function_count &&
+	       !spec->kinds && !spec->min_depth && !spec->max_depth;
+}
+
+/* A metric that is not there may be a formula of the recording itself. */
+static enum sonde_status add_formula(struct sonde_recording *recording, const char *metric,
+				     const struct cli_selection *selection, struct cct *cct,
+				     struct sonde_error *err)
+{
+	if (!metric || cct_find_metric(cct, metric) != SONDE_NONE)
+		return SONDE_OK;
+	return cct_add_recording_formulas(cct, recording, metric, is_everything(&selection->spec),
+					  err);
+}
+
 static int analyse_open(struct cli *cli, struct sonde_recording *recording,
 			const struct cli_analysis_request *request, struct cct **cct)
 {
@@ -70,7 +89,11 @@ static int analyse_open(struct cli *cli, struct sonde_recording *recording,
 	int code =
 		cli_selection_resolve(cli, recording, request->range, request->filter, &selection);
 
-	if (code == CLI_OK && build(cli, recording, request, &selection, cct, &err) != SONDE_OK) {
+	if (code == CLI_OK &&
+	    (build(cli, recording, request, &selection, cct, &err) != SONDE_OK ||
+	     add_formula(recording, request->analysis->metric, &selection, *cct, &err))) {
+		cct_free(*cct);
+		*cct = NULL;
 		if (err.status != SONDE_CANCELLED && !err.file[0])
 			sonde_error_set_file(&err, sonde_recording_path(recording));
 		code = cli_fail(cli, &err);

@@ -49,6 +49,15 @@ static const struct cli_option view_options[] = {
 	  .kind = CLI_FLAG,
 	  .help = "exceptions by function, type and message",
 	  .offset = offsetof(struct report_options, errors) },
+	{ .name = "critical-path",
+	  .kind = CLI_FLAG,
+	  .help = "what the duration is made of: the chain of work from track to track, over "
+		  "flows, spans and waits, as functions",
+	  .offset = offsetof(struct report_options, critical_path) },
+	{ .name = "parts",
+	  .kind = CLI_FLAG,
+	  .help = "with --critical-path: its parts in the order of time, and what each waited for",
+	  .offset = offsetof(struct report_options, parts) },
 	{ .name = "lines",
 	  .kind = CLI_FLAG,
 	  .help = "source lines: the same as --group-by line",
@@ -165,6 +174,11 @@ static const struct view_kind kinds[] = {
 	  .option = "--errors",
 	  .limit = 40,
 	  .takes_functions = true },
+	{ .find = report_find_critical_path,
+	  FLAG(critical_path),
+	  .option = "--critical-path",
+	  .limit = 40,
+	  .takes_functions = true },
 	{ .make = report_make_list,
 	  FLAG(lines),
 	  .option = "--lines",
@@ -217,6 +231,8 @@ static int check_options(struct cli *cli, const struct report_options *options,
 
 	if (options->json + options->csv + (options->html != NULL) > 1)
 		return cli_usage(cli, "--json, --csv and --html exclude each other");
+	if (options->parts && !options->critical_path)
+		return cli_usage(cli, "--parts is for --critical-path");
 	if (options->filter.functions.count && !takes_functions)
 		return cli_usage(cli,
 				 "--function is for functions, lines, loops and trees: it does "
@@ -298,7 +314,10 @@ static void advise(const struct report_build *build)
 	const char *path = cli->operands[0], *more = cli->operand_count > 1 ? " ..." : "";
 
 	if (!build->view->rows.count && !build->view->left_out) {
-		if (!build->cct)
+		if (build->options->critical_path)
+			cli_note(cli,
+				 "a critical path is made of events: samples and sums have none");
+		else if (!build->cct)
 			cli_note(cli, "no call was left by an exception");
 		else if (!summary->calls && summary->contexts < 2)
 			cli_note(cli, "nothing was recorded that takes time");
@@ -541,7 +560,20 @@ const struct cli_command cmd_report = {
 				  "\n"
 				  "--errors: count, failed_share, calls, failed_calls, passed_on (it came "
 				  "from a call within), first_ns, last_ns, track, function, type, message, "
-				  "path (calls that led to the first one), stack, name." },
+				  "path (calls that led to the first one), stack, name.\n"
+				  "\n"
+				  "--critical-path: path_share, path_ns (own time on the path), self_ns (own "
+				  "time on all tracks), slack_ns (tracks stood in the function until the "
+				  "path came to them), name. With --parts: from_ns, to_ns, at_ns (since "
+				  "the path began), duration_ns, share, track, track_name, reason, certainty, by (the "
+				  "flow or function that let it go on), waited_ns, name_ns, name (the "
+				  "calls that most of it went to).\n"
+				  "\n"
+				  "Reasons: start; flow, a flow came from the part before (exact); "
+				  "span-begin (exact) and span-end (likely), of a store's traces; and "
+				  "without these, by names of functions like pthread_join or MPI_Barrier: "
+				  "join and barrier (likely), wake (guess), create (guess). present and "
+				  "gap (guess): nothing says why." },
 			CLI_TIME_TOPIC,
 			{ 0 } },
 	.examples =
@@ -554,6 +586,10 @@ const struct cli_command cmd_report = {
 			  "the one way down that most was spent on" },
 			{ "sonde report --imbalance trace", "which threads the others wait for" },
 			{ "sonde report --errors trace", "what was thrown, how often, and where" },
+			{ "sonde report --critical-path trace",
+			  "what must get faster for the whole to get faster" },
+			{ "sonde report --critical-path --parts trace",
+			  "how the work went from thread to thread" },
 			{ "sonde report --lines --min 1% database",
 			  "hot source lines of a profile" },
 			{ "sonde report --sort p99_ns --limit 10 trace", "the slowest slow calls" },

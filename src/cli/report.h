@@ -26,6 +26,7 @@ struct report_options {
 	struct cli_analysis analysis;
 	/* views: at most one of these */
 	bool tree, callers, hot_path, threads, imbalance, lines, modules, errors, critical_path;
+	bool parts;	       /* of the critical path */
 	unsigned int group_by; /* enum report_group */
 	const char *sort;      /* NULL: as fits the view */
 	const char *min;       /* a share or a value; NULL: as fits the view */
@@ -78,6 +79,7 @@ report_maker report_make_imbalance;
 typedef bool report_searcher(struct report_build *build, struct sonde_recording *recording,
 			     const struct sonde_run_options *options);
 report_searcher report_find_errors;
+report_searcher report_find_critical_path;
 
 /*
  * Writes the page of --html: what was asked for, with `whole` the tree and the tracks too, and the flame graph.

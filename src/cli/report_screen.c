@@ -26,6 +26,7 @@ struct screen {
 	size_t indent_most; /* deeper rows have their depth as a number */
 	size_t *widths;	    /* by column; 0: not shown */
 	bool unicode;
+	bool bars;		  /* there is room for them */
 	struct sonde_buffer cell; /* scratch */
 };
 
@@ -47,6 +48,11 @@ static const char *format_cell(struct screen *screen, size_t row, size_t column)
 	return sonde_buffer_text(&screen->cell);
 }
 
+static size_t bar_width(const struct screen *screen, const struct report_column *column)
+{
+	return column->bar && screen->bars ? 1 + BAR_WIDTH : 0;
+}
+
 /* The columns that a column takes; 0 where it has nothing to say. */
 static size_t measure_column(struct screen *screen, size_t column)
 {
@@ -64,7 +70,7 @@ static size_t measure_column(struct screen *screen, size_t column)
 	}
 	if (blank && about->rank != REPORT_ALWAYS)
 		return 0;
-	widest += about->bar ? 1 + BAR_WIDTH : 0;
+	widest += bar_width(screen, about);
 	return strlen(about->title) > widest ? strlen(about->title) : widest;
 }
 
@@ -91,6 +97,25 @@ static size_t longest_name(struct screen *screen)
 	return longest;
 }
 
+/* Takes the columns of one rank; false where there was no room for one. */
+static bool choose_rank(struct screen *screen, enum report_rank rank, size_t room, size_t *used)
+{
+	for (size_t i = 0; i < last_column(screen); i++) {
+		size_t width;
+
+		if (screen->view->columns.items[i].rank != rank)
+			continue;
+		width = measure_column(screen, i);
+		if (!width)
+			continue;
+		if (*used + width + GAP > room)
+			return false;
+		screen->widths[i] = width;
+		*used += width + GAP;
+	}
+	return true;
+}
+
 /*
  * The most important columns first, as long as there is room beside them for names. Behind one that does not
  * fit nothing less important is shown.
@@ -100,30 +125,22 @@ static void choose_columns(struct screen *screen)
 	size_t fits = screen->width ? screen->width : WIDTH_OF_PIPES;
 	size_t most = fits / 3 > NAME_ROOM ? fits / 3 : NAME_ROOM;
 	size_t name = longest_name(screen), used = 0;
-	bool full = false;
+	unsigned int rank = REPORT_ALWAYS;
+	bool fit;
 
 	if (name > most)
 		name = most;
-	for (unsigned int rank = REPORT_ALWAYS; rank < REPORT_FOR_PROGRAMS && !full; rank++)
-		for (size_t i = 0; i < last_column(screen); i++) {
-			size_t width;
-
-			if (screen->view->columns.items[i].rank != rank)
-				continue;
-			width = measure_column(screen, i);
-			if (!width)
-				continue;
-			if (rank != REPORT_ALWAYS && name + used + width + GAP > fits) {
-				full = true;
-				continue;
-			}
-			screen->widths[i] = width;
-			used += width + GAP;
-		}
-	if (!screen->width)
-		return;
-	screen->room = screen->width > used + NARROWEST_NAME ? screen->width - used :
-							       NARROWEST_NAME;
+	fit = choose_rank(screen, rank, fits - NARROWEST_NAME, &used);
+	if (!fit && screen->bars) {
+		screen->bars = false;
+		memset(screen->widths, 0, screen->view->columns.count * sizeof(*screen->widths));
+		used = 0;
+		fit = choose_rank(screen, rank, fits - NARROWEST_NAME, &used);
+	}
+	while (fit && ++rank < REPORT_FOR_PROGRAMS)
+		fit = choose_rank(screen, rank, fits > name ? fits - name : 0, &used);
+	if (screen->width)
+		screen->room = fits - used;
 }
 
 static enum cli_style heat_of(double share)
@@ -168,7 +185,7 @@ static void put_cell(struct screen *screen, size_t row, size_t column)
 {
 	const struct report_column *about = &screen->view->columns.items[column];
 	const struct report_cell *cell = report_cell_at(screen->view, row, column);
-	size_t width = screen->widths[column] - (about->bar ? 1 + BAR_WIDTH : 0);
+	size_t width = screen->widths[column] - bar_width(screen, about);
 	enum cli_style style = CLI_STYLE_NONE;
 	const char *text = format_cell(screen, row, column);
 
@@ -179,7 +196,7 @@ static void put_cell(struct screen *screen, size_t row, size_t column)
 	begin_style(screen, style);
 	cli_put_column(&screen->cli->out, text, screen->cell.size, width,
 		       about->kind != REPORT_TEXT);
-	if (about->bar) {
+	if (bar_width(screen, about)) {
 		sonde_buffer_put_char(&screen->cli->out, ' ');
 		put_bar(screen, cell->kind == REPORT_SHARE ? cell->number : 0);
 	}
@@ -213,7 +230,7 @@ static void put_name(struct screen *screen, size_t row)
 	if (!text)
 		return;
 	put_indent(screen, row);
-	room = room > indent + NARROWEST_NAME ? room - indent : NARROWEST_NAME;
+	room = room > indent + NARROWEST_NAME / 2 ? room - indent : NARROWEST_NAME / 2;
 	width = cli_text_width(text, size);
 	if (!screen->room || width <= room) {
 		sonde_buffer_put(out, text, size);
@@ -235,7 +252,7 @@ static void put_titles(struct screen *screen)
 	for (size_t i = 0; i < last_column(screen); i++) {
 		const struct report_column *column = &screen->view->columns.items[i];
 		/* the title of a share with a bar stands over the number */
-		size_t width = screen->widths[i], bar = column->bar ? 1 + BAR_WIDTH : 0;
+		size_t width = screen->widths[i], bar = bar_width(screen, column);
 
 		if (!width)
 			continue;
@@ -404,7 +421,8 @@ void report_put_screen(struct cli *cli, const struct report *report)
 	struct screen screen = { .cli = cli,
 				 .view = &report->view,
 				 .width = cli_width(cli, 0),
-				 .unicode = cli_locale_is_utf8() };
+				 .unicode = cli_locale_is_utf8(),
+				 .bars = true };
 
 	screen.indent_most = (screen.width ? screen.width : WIDTH_OF_PIPES) / 3;
 	screen.widths = calloc(report->view.columns.count + 1, sizeof(*screen.widths));

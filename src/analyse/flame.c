@@ -153,6 +153,8 @@ static enum sonde_status sum_up(struct making *making, struct sonde_error *err)
 	struct draft *drafts = making->drafts.items;
 	size_t i;
 
+	if (!making->drafts.count)
+		return sonde_fail_nomem(err); /* never: there is a root */
 	for (i = making->drafts.count; i--;) {
 		struct flame_frame *frame = &drafts[i].frame, *parent;
 
@@ -195,7 +197,8 @@ static bool sort_drafts(struct making *making)
 	const struct draft *drafts = making->drafts.items;
 	size_t i;
 
-	making->order = malloc(making->drafts.count * sizeof(*making->order));
+	if (making->drafts.count)
+		making->order = malloc(making->drafts.count * sizeof(*making->order));
 	if (!making->order)
 		return false;
 	for (i = 0; i < making->drafts.count; i++)
@@ -227,21 +230,21 @@ static void choose(struct making *making)
 		struct draft *draft = &drafts[making->order[i].number];
 		struct flame_frame *frame = &draft->frame;
 
-		if (frame->parent == SONDE_NONE) {
-			draft->stays = true;
-			flame->count++;
-		} else if (!has_width(options, frame)) {
+		if (frame->parent != SONDE_NONE && !has_width(options, frame))
 			continue; /* nothing was spent there: nothing is missing */
-		} else if (options->most_depth && frame->depth > options->most_depth) {
+		draft->stays = frame->parent == SONDE_NONE;
+		if (!draft->stays && options->most_depth && frame->depth > options->most_depth) {
 			leave_out(making, frame, &flame->deep_count);
-		} else if (frame->total < narrowest || flame->count >= most) {
+			continue;
+		}
+		if (!draft->stays && (frame->total < narrowest || flame->count >= most)) {
 			if (frame->total >= narrowest && frame->total > flame->narrowest * whole)
 				flame->narrowest = frame->total / whole;
 			leave_out(making, frame, &flame->narrow_count);
-		} else {
-			draft->stays = true;
-			flame->count++;
+			continue;
 		}
+		draft->stays = true;
+		flame->count++;
 	}
 	for (i = making->order_count; i--;) {
 		uint32_t number = (uint32_t)making->order[i].number;

@@ -9,9 +9,10 @@
 
 static void put_character(struct sonde_buffer *out, uint32_t character)
 {
-	char bytes[4];
+	char bytes[4] = { 0 };
+	size_t length = sonde_utf8_encode(character, bytes);
 
-	sonde_buffer_put(out, bytes, sonde_utf8_encode(character, bytes));
+	sonde_buffer_put(out, bytes, length);
 }
 
 void cli_put_markup(struct sonde_buffer *out, const char *text, size_t most)

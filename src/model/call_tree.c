@@ -23,6 +23,7 @@ _Static_assert(sizeof(struct sonde_call_node) == CACHE_LINE, "a node is one cach
 
 struct sonde_call_tree {
 	struct sonde_call_node *nodes; /* aligned to cache lines */
+	void *node_memory;	       /* what they lie in */
 	size_t node_count, node_capacity;
 	struct sonde_key_map children; /* (parent, function) -> node */
 	struct sonde_call_stack open;  /* marks: the nodes; [0] is the track itself */
@@ -45,15 +46,18 @@ static bool grow_nodes(struct sonde_call_tree *tree)
 {
 	size_t capacity = tree->node_capacity ? tree->node_capacity * 2 : NODES_FIRST;
 	struct sonde_call_node *nodes;
+	void *memory;
 
 	if (tree->node_count < tree->node_capacity)
 		return true;
-	nodes = aligned_alloc(CACHE_LINE, capacity * sizeof(*nodes));
-	if (!nodes)
+	memory = malloc((capacity + 1) * sizeof(*nodes));
+	if (!memory)
 		return false;
+	nodes = (void *)(((uintptr_t)memory + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
 	for (size_t i = 0; i < tree->node_count; i++)
 		nodes[i] = tree->nodes[i];
-	free(tree->nodes);
+	free(tree->node_memory);
+	tree->node_memory = memory;
 	tree->nodes = nodes;
 	tree->node_capacity = capacity;
 	return true;
@@ -110,7 +114,7 @@ void sonde_call_tree_free(struct sonde_call_tree *tree)
 	sonde_vec_release(&tree->ends);
 	sonde_vec_release(&tree->open);
 	sonde_key_map_release(&tree->children);
-	free(tree->nodes);
+	free(tree->node_memory);
 	free(tree);
 }
 

@@ -50,6 +50,7 @@ struct sonde_recording {
 	char *path;
 	struct sonde_definitions *definitions;
 	struct sonde_diagnostics *diagnostics;
+	uint64_t opened_ns; /* when that began, since 1970 */
 	unsigned int lanes;
 	uint32_t blob_count;
 	/* A detail's number is the index of its event; else they are counted from 0 in each track. */

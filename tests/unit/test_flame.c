@@ -339,7 +339,7 @@ static const char *const nasty_names[] = {
 	"two\nlines\ttab",
 	"\x01\x1b[31mred\x7f",
 	"\xff\xfe not UTF-8 \xc3",
-	"\xe2\x80\xae turned \xef\xbf\xbe",
+	"not a character: \xef\xbf\xbe",
 	"back\\slash ${name} `tick` 'single'",
 	"\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2\xe5\xad\x97",
 	" ",
@@ -349,12 +349,15 @@ static const char *const nasty_names[] = {
 static void make_nasty(struct world *world)
 {
 	static char longest[10001];
+	char turned[32]; /* as a literal it would turn this file too */
 	uint32_t at = 0;
 
 	memset(longest, 'x', sizeof(longest) - 1);
 	init(world, MOST);
 	for (size_t i = 0; i < NASTY; i++)
 		at = add(world, at, SONDE_CONTEXT_FUNCTION, function(world, nasty_names[i]), 10.25);
+	snprintf(turned, sizeof(turned), "%c%c%c turned", 0xe2, 0x80, 0xae);
+	at = add(world, at, SONDE_CONTEXT_FUNCTION, function(world, turned), 1.5);
 	at = add(world, at, SONDE_CONTEXT_FUNCTION, function(world, longest), 1.5);
 	at = add(world, at, SONDE_CONTEXT_FUNCTION, SONDE_NONE, 1.5);
 	add(world, at, SONDE_CONTEXT_ENTRY, 0, 1.5);
@@ -428,7 +431,7 @@ static void test_folded_lines(void **state)
 		sum += strtoull(space + 1, NULL, 10);
 		text = end + 1;
 	}
-	assert_int_equal(lines, NASTY + 3);
+	assert_int_equal(lines, NASTY + 4);
 	assert_int_equal(sum, llround(flame_total(&flame)));
 	sonde_buffer_release(&out);
 	flame_release(&flame);

@@ -218,7 +218,8 @@ static void test_stack(void **state)
 	path_is(query, "stack(6)", "NULL");
 	path_is(query, "stack(-1)", "NULL");
 	path_is(query, "stack(NULL)", "NULL");
-	path_is(query, "stack(4, ';', 'c') IS NULL", "error: there is no recording c in this query");
+	path_is(query, "stack(4, ';', 'c') IS NULL",
+		"error: there is no recording c in this query");
 	path_is(query, "stack()", "error: stack() takes a context, a separator and a recording");
 	path_is(query, "stack((SELECT id FROM contexts ORDER BY id DESC LIMIT 1)) LIKE 'main;%'",
 		"1");

@@ -5,11 +5,15 @@
  */
 #include <errno.h>
 #include <histedit.h>
+#include <locale.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include "base/file.h"
 #include "cli/query_shell.h"
@@ -22,7 +26,8 @@ struct query_editor {
 	const struct query_session *session;
 	EditLine *edit;
 	History *history;
-	char *history_path; /* NULL: nothing is kept */
+	char *history_path;    /* NULL: nothing is kept */
+	sigset_t open_signals; /* those that come while a key is waited for */
 	bool more;
 };
 
@@ -47,6 +52,37 @@ static char *prompt(EditLine *edit)
 	static char first[] = "sonde> ", more[] = "  ...> ";
 
 	return editor_of(edit)->more ? more : first;
+}
+
+/* Waits for a byte. Signals come here and nowhere else, so that none is overlooked. */
+static bool read_byte(const struct query_editor *editor, char *byte)
+{
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	while (ppoll(&input, 1, NULL, &editor->open_signals) < 0)
+		if (errno != EINTR || query_signal_came())
+			return false;
+	return read(STDIN_FILENO, byte, 1) == 1;
+}
+
+/* The next character for libedit: 1, or -1 where there is none. */
+static int read_character(EditLine *edit, wchar_t *character)
+{
+	const struct query_editor *editor = editor_of(edit);
+	mbstate_t state = { 0 };
+	char byte;
+	size_t length;
+
+	do {
+		if (!read_byte(editor, &byte))
+			return -1;
+		length = mbrtowc(character, &byte, 1, &state);
+		if (length == (size_t)-1) {
+			memset(&state, 0, sizeof(state)); /* not a character of this locale */
+			length = (size_t)-2;
+		}
+	} while (length == (size_t)-2);
+	return 1;
 }
 
 /* A word that can be typed at a place; NULL past the last. */
@@ -217,7 +253,10 @@ struct query_editor *query_editor_new(const struct query_session *session)
 		query_editor_free(editor);
 		return NULL;
 	}
+	setlocale(LC_CTYPE, ""); /* for characters that are more than one byte */
+	sigprocmask(SIG_BLOCK, NULL, &editor->open_signals);
 	el_set(editor->edit, EL_CLIENTDATA, editor);
+	el_set(editor->edit, EL_GETCFN, read_character);
 	el_set(editor->edit, EL_PROMPT, prompt);
 	el_set(editor->edit, EL_EDITOR, "emacs");
 	el_set(editor->edit, EL_ADDFN, "sonde-complete", "Complete a word", complete);
@@ -244,11 +283,17 @@ void query_editor_free(struct query_editor *editor)
 enum query_line query_editor_read(struct query_editor *editor, bool more, const char **line)
 {
 	HistEvent event;
+	sigset_t interrupt;
 	int count = 0;
 
 	editor->more = more;
-	errno = 0;
+	sigemptyset(&interrupt);
+	sigaddset(&interrupt, SIGINT);
+	sigprocmask(SIG_BLOCK, &interrupt, NULL);
+	query_take_signal(); /* what came for a query that had ended by then */
+	el_resize(editor->edit);
 	*line = el_gets(editor->edit, &count);
+	sigprocmask(SIG_SETMASK, &editor->open_signals, NULL);
 	if (query_take_signal()) {
 		printf("\n");
 		fflush(stdout);

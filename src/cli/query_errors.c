@@ -9,31 +9,39 @@
 #include "cli/suggest.h"
 #include "query/query_functions.h"
 
-#define PLACE_BEFORE 48 /* bytes of a long line that are shown before the place, and after */
-#define PLACE_AFTER 24
+#define PLACE_BEFORE 40 /* bytes of a long line that are shown before the place, and after it */
+#define PLACE_AFTER 32
 
 enum missing { MISSING_NOTHING, MISSING_TABLE, MISSING_COLUMN, MISSING_FUNCTION };
+
+static bool is_inside_character(char byte)
+{
+	return ((unsigned char)byte & 0xc0) == 0x80;
+}
 
 /* The line with the place, as much of it as a screen shows, and a mark below. */
 static void show_place(struct cli *cli, const char *sql, size_t offset)
 {
 	struct sonde_buffer line = { 0 };
-	size_t start = offset, end = offset;
+	size_t start = offset, end = offset, mark;
 
 	while (start && sql[start - 1] != '\n' && offset - start < PLACE_BEFORE)
 		start--;
-	/* Not into the middle of a character. */
-	while (start < offset && ((unsigned char)sql[start] & 0xc0) == 0x80)
-		start++;
-	while (start < offset && (sql[start] == ' ' || sql[start] == '\t'))
+	if (start && sql[start - 1] != '\n')
+		sonde_buffer_put_text(&line, "...");
+	while (start < offset &&
+	       (sql[start] == ' ' || sql[start] == '\t' || is_inside_character(sql[start])))
 		start++;
 	while (sql[end] && sql[end] != '\n' && end - offset < PLACE_AFTER)
 		end++;
-	while (end > offset && ((unsigned char)sql[end] & 0xc0) == 0x80)
+	while (end > offset && is_inside_character(sql[end]))
 		end--;
+	mark = line.size + offset - start;
 	sonde_buffer_put(&line, sql + start, end - start);
+	if (sql[end] && sql[end] != '\n')
+		sonde_buffer_put_text(&line, "...");
 	if (sonde_buffer_text(&line))
-		cli_show_place(cli, line.data, offset - start);
+		cli_show_place(cli, line.data, mark);
 	sonde_buffer_release(&line);
 }
 

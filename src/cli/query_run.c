@@ -36,6 +36,11 @@ void query_catch_signals(struct query_session *session, bool always)
 	sigaction(SIGHUP, &action, NULL);
 }
 
+int query_signal_came(void)
+{
+	return caught;
+}
+
 int query_take_signal(void)
 {
 	int number = caught;
@@ -75,6 +80,8 @@ static int run_statement(struct query_session *session, const char *sql, sqlite3
 
 	query_begin(session->query);
 	atomic_store(&running, session->query);
+	if (query_signal_came())
+		query_interrupt(session->query); /* just before there was anything to end */
 	result = query_output_rows(&session->output, statement);
 	atomic_store(&running, NULL);
 	if (result.code != SQLITE_DONE && result.code != SQLITE_ROW)

@@ -25,7 +25,8 @@ int query_run(struct query_session *session, const char *sql);
  * statements it is only remembered.
  */
 void query_catch_signals(struct query_session *session, bool always);
-/* The signal that came since it was asked last; 0: none. */
+/* The signal that came since it was taken last; 0: none. */
+int query_signal_came(void);
 int query_take_signal(void);
 
 /* Says what is wrong with a statement, where, and what was perhaps meant. Returns an exit code. */

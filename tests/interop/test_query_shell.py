@@ -63,6 +63,15 @@ class Shell(SondeCase):
             pass
         return os.waitstatus_to_exitcode(os.waitpid(self.child, 0)[1])
 
+    def leave(self):
+        """Ctrl-D, again and again: one that comes before the terminal is set to single keys has no effect."""
+        while not select.select([self.terminal], [], [], 0.2)[0] or self.read():
+            try:
+                self.type("\x04")
+            except OSError:
+                break
+        return self.end()
+
     def open(self, *arguments):
         self.start(*arguments, os.path.join(GOLDEN, "normal"))
         self.expect(re.escape(PROMPT))
@@ -86,14 +95,14 @@ class Shell(SondeCase):
 
     def test_control_d(self):
         self.open()
-        self.type("\x04")
-        self.assertEqual(self.end(), 0)
+        self.assertEqual(self.leave(), 0)
 
     def test_control_c(self):
         """It ends a query, or drops a line, and never the shell."""
         self.open()
-        self.type(ENDLESS + "\n")
-        self.expect("FROM n;")
+        self.type("SELECT 'begun' AS state; " + ENDLESS + "\n")
+        self.expect("│ begun │")
+        self.expect("1 row in")
         self.type("\x03")
         self.expect("interrupted")
         self.expect(PROMPT)
@@ -108,8 +117,7 @@ class Shell(SondeCase):
         self.expect(re.escape(MORE))
         self.type("\x03")
         self.expect(PROMPT)
-        self.type("\x04")
-        self.assertEqual(self.end(), 0)
+        self.assertEqual(self.leave(), 0)
 
     def test_timeout(self):
         self.open("--timeout", "50ms")
@@ -129,18 +137,17 @@ class Shell(SondeCase):
         self.expect(PROMPT)
         self.type("SELECT human_\t")
         self.expect("human_time +human_size +human_count")
+        self.expect("sonde> SELECT human_")
         self.type("\x03")
         self.expect(PROMPT)
-        self.type("\x04")
-        self.assertEqual(self.end(), 0)
+        self.assertEqual(self.leave(), 0)
 
     def test_history(self):
         self.open()
         self.type("SELECT 12 * 12 AS dozens;\n")
         self.expect("│ +144 │")
         self.expect(PROMPT)
-        self.type("\x04")
-        self.assertEqual(self.end(), 0)
+        self.assertEqual(self.leave(), 0)
         file = self.path("state", "sonde", "query_history")
         self.assertEqual(stat.S_IMODE(os.stat(file).st_mode), 0o600)
         self.seen = ""
@@ -150,8 +157,7 @@ class Shell(SondeCase):
         self.type("\n")
         self.expect("│ +144 │")
         self.expect(PROMPT)
-        self.type("\x04")
-        self.assertEqual(self.end(), 0)
+        self.assertEqual(self.leave(), 0)
 
     def test_rows_on_a_screen(self):
         self.open()
@@ -163,8 +169,7 @@ class Shell(SondeCase):
         self.type("SELECT seq FROM events;\n")
         self.expect("4,000 rows in")
         self.expect(PROMPT)
-        self.type("\x04")
-        self.assertEqual(self.end(), 0)
+        self.assertEqual(self.leave(), 0)
 
 
 if __name__ == "__main__":

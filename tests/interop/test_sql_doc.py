@@ -21,6 +21,7 @@ ROOT = os.environ.get("SOURCE_ROOT") or os.path.join(os.path.dirname(os.path.abs
 GUIDE = os.path.join(ROOT, "doc", "sql.md")
 HEAT = os.path.join(ROOT, "tests", "cli", "prof_measurements.py")
 FORMATS = ("cff", "zts", "hpcdb")
+SAME = (1, 3, 9, 11, 12, 14, 15, 19)  # questions about functions alone
 
 
 def read_guide():
@@ -111,8 +112,9 @@ class Guide(SondeCase):
         return json.loads(out)
 
     def heat(self):
-        subprocess.run([sys.executable, HEAT, self.path("measurements")], check=True)
-        self.sonde("prof", self.path("measurements"), "-o", self.path("heat.d"))
+        if not os.path.exists(self.path("heat.d")):
+            subprocess.run([sys.executable, HEAT, self.path("measurements")], check=True)
+            self.sonde("prof", self.path("measurements"), "-o", self.path("heat.d"))
         return [self.path("heat.d")]
 
     def two(self):
@@ -155,7 +157,7 @@ class Guide(SondeCase):
                 self.assertTrue(rows, query)
 
     def test_every_format(self):
-        """Questions about calls are answered for each format, and the same."""
+        """Questions about calls are answered for each format; where tracks and modules do not matter, the same."""
         session = os.path.join(GOLDEN, "normal")
         for name in FORMATS:
             self.sonde("convert", session, "-t", name, "-o", self.path(name))
@@ -166,7 +168,10 @@ class Guide(SondeCase):
             for name in FORMATS:
                 with self.subTest(f"{number}, {name}"):
                     got = self.ask([self.path(name)], query)
-                    self.assertEqual(len(got), len(expected), query)
+                    if number in SAME:
+                        self.assertEqual(got, expected, query)
+                    elif (number, name) != (4, "hpcdb"):  # which does not tell how a call was left
+                        self.assertTrue(got, query)
 
     def test_samples_become_calls(self):
         """Questions about calls are answered where there are only samples."""
@@ -186,7 +191,7 @@ class Guide(SondeCase):
                 table = line
                 lines += [f"### {table}", "", "| column | type | what |", "|---|---|---|"]
             elif line.strip():
-                column, kind, about = line.split(None, 2)
+                column, kind, about = re.match(r"  (\w+) +((?:[A-Z]+)?) +(.*)", line).groups()
                 lines.append(f"| `{column}` | {kind} | {about} |".replace("<", "\\<"))
             else:
                 lines.append("")
@@ -208,13 +213,44 @@ class Guide(SondeCase):
         os.symlink(SONDE, self.path("sonde"))
         for block in re.findall(r"```console\n(.*?)```", self.text, re.S):
             for shown in re.split(r"^\$ ", block, flags=re.M)[1:]:
-                command, expected = re.match(r"((?:.*\\\n)*.*)\n(.*)", shown, re.S).groups()
+                command, _, expected = shown.partition("\n")
                 with self.subTest(command):
                     done = subprocess.run(["sh", "-c", command], cwd=self.folder, check=False,
                                           env={**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}"},
                                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                           stderr=subprocess.STDOUT)
                     self.assertEqual(done.stdout.decode().replace("\r\n", "\n"), expected)
+
+
+    def number(self, number):
+        """The query of a question, and where it is asked."""
+        section, _, query = next(question for question in questions(self.text) if question[1] == number)
+        return self.ask(self.sources(section), query, *self.options(query))
+
+    def test_requests(self):
+        """Requests and exceptions of a store, counted in `sonde dump`."""
+        dump = self.sonde("dump", "--json", os.path.join(GOLDEN, "..", "zts", "archived"))
+        rows = [json.loads(line) for line in dump.splitlines()]
+        uris = Counter(row["arguments"]["attributes"]["URI"] for row in rows
+                       if "URI" in row.get("arguments", {}).get("attributes", {}))
+        self.assertEqual({row["uri"]: row["requests"] for row in self.number(20)}, dict(uris))
+        self.assertEqual(sum(row["requests"] for row in self.number(22)), sum(uris.values()))
+        thrown = Counter((row["arguments"]["class"], row["arguments"]["message"]) for row in rows
+                         if row["kind"] == "exception" and "arguments" in row)
+        self.assertEqual({(row["class"], row["message"]): row["times"] for row in self.number(24)}, dict(thrown))
+
+    def test_profiles(self):
+        """The measurements that prof_measurements.py makes."""
+        self.assertEqual([(row["path"], row["seconds"]) for row in self.number(27)][:1],
+                         [("main;step;flux;heat.h:5", 4.5)])
+        self.assertEqual(sum(row["seconds"] for row in self.number(27)), 16.5)
+        self.assertEqual({row["name"]: row["ghz"] for row in self.number(32)}, {"step": 2.5, "flux": 3.0})
+        self.assertEqual({row["ghz"] for row in self.number(33)}, {2.5, 3.0})
+        self.assertEqual({row["name"]: row["seconds"] for row in self.number(34)},
+                         {"heat.c:20": 8.0, "heat.h:5": 7.5})
+
+    def test_two(self):
+        self.assertEqual(self.number(37), [{"name": "work_free"}])
 
 
 class Answers(SondeCase):

@@ -170,7 +170,7 @@ static struct sonde_recording *profile(void)
 	uint32_t outer = memory_add_function(recording, process, "main");
 	uint32_t inner = memory_add_function(recording, process, "in;ner");
 	uint32_t track = memory_add_track(recording, process, "t");
-	uint32_t metric = memory_add_metric(recording, "cycles", "point", NULL);
+	uint32_t metric = memory_add_metric(recording, "cycles", "point", "");
 	uint32_t entry, at;
 
 	entry = memory_add_context(recording, 0, SONDE_CONTEXT_ENTRY, SONDE_CONTEXT_CALLED,
@@ -218,7 +218,8 @@ static void test_stack(void **state)
 	path_is(query, "stack(6)", "NULL");
 	path_is(query, "stack(-1)", "NULL");
 	path_is(query, "stack(NULL)", "NULL");
-	path_is(query, "stack(4, ';', 'c') IS NULL", "error: there is no recording 'c'");
+	path_is(query, "stack(4, ';', 'c') IS NULL",
+		"error: there is no recording c in this query");
 	path_is(query, "stack()", "error: stack() takes a context, a separator and a recording");
 	path_is(query, "stack((SELECT id FROM contexts ORDER BY id DESC LIMIT 1)) LIKE 'main;%'",
 		"1");

@@ -313,9 +313,8 @@ const struct cli_command cmd_query = {
 	.examples =
 		(const struct cli_example[]){
 			{ "sonde query trace .tables", "what there is to ask for" },
-			{ "sonde query trace 'SELECT name, count(*), p99(dur_ns) FROM spans JOIN "
-			  "functions f ON f.id = function GROUP BY f.id ORDER BY 3 DESC LIMIT 10'",
-			  "the functions with the slowest calls" },
+			{ "sonde query trace 'SELECT track, p99(dur_ns) FROM spans GROUP BY track'",
+			  "how long 99 % of the calls of each thread took at most, in nanoseconds" },
 			{ "sonde query --csv trace 'SELECT * FROM spans' > spans.csv",
 			  "every call, for a spreadsheet" },
 			{ "sonde query trace", "a shell" },

@@ -28,7 +28,7 @@ static bool is_quantity(const char *text, size_t size)
 {
 	static const char allowed[] = "0123456789., %"
 				      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-	size_t i = size && text[0] == '-';
+	size_t i = size && (text[0] == '-' || text[0] == '+');
 
 	if (i >= size || size > LONGEST_QUANTITY || text[i] < '0' || text[i] > '9')
 		return false;

@@ -290,6 +290,7 @@ enum query_line query_editor_read(struct query_editor *editor, bool more, const 
 	sigemptyset(&interrupt);
 	sigaddset(&interrupt, SIGINT);
 	sigprocmask(SIG_BLOCK, &interrupt, NULL);
+	query_take_signal(); /* what came for a query that had ended by then */
 	el_resize(editor->edit);
 	*line = el_gets(editor->edit, &count);
 	sigprocmask(SIG_SETMASK, &editor->open_signals, NULL);

@@ -80,6 +80,8 @@ static int run_statement(struct query_session *session, const char *sql, sqlite3
 
 	query_begin(session->query);
 	atomic_store(&running, session->query);
+	if (query_signal_came())
+		query_interrupt(session->query); /* just before there was anything to end */
 	result = query_output_rows(&session->output, statement);
 	atomic_store(&running, NULL);
 	if (result.code != SQLITE_DONE && result.code != SQLITE_ROW)

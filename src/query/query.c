@@ -18,6 +18,9 @@
 
 #define MEMORY_LIMIT (INT64_C(1) << 30)
 
+/* See span_groups.h: 128 MB. */
+#define SPANS_AT_ONCE ((uint64_t)2 << 20)
+
 /* As many databases as SQLite attaches. */
 #define RECORDINGS_MOST 10
 
@@ -295,11 +298,14 @@ enum sonde_status query_open(const struct query_source *sources, size_t count,
 		return sonde_fail_nomem(err);
 	made->threads = options->threads;
 	made->timeout_ns = options->timeout_ns;
+	made->spans_at_once = SPANS_AT_ONCE;
 	made->old_heap_limit = sqlite3_hard_heap_limit64(
 		options->memory_limit ? (sqlite3_int64)options->memory_limit : MEMORY_LIMIT);
 	made->recordings = calloc(count, sizeof(*made->recordings));
-	if (!made->recordings)
-		status = sonde_fail_nomem(err);
+	if (!made->recordings) {
+		query_close(made);
+		return sonde_fail_nomem(err);
+	}
 	for (size_t i = 0; !status && i < count; i++)
 		status = add_source(made, &sources[i], err);
 	for (size_t i = 0; !status && i < count; i++)

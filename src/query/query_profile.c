@@ -45,7 +45,7 @@ static enum sonde_status define_spent(struct query_recording *source, struct son
 {
 	struct sonde_definitions *definitions = source->recording->definitions;
 	uint32_t *metrics = source->spent_metrics;
-	struct sonde_derived_profile names;
+	struct sonde_derived_profile names = { 0 };
 	enum sonde_status status = sonde_derived_profile_init(&names, definitions, err);
 
 	metrics[QUERY_TIME_POINT] = names.time;

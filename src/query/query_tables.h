@@ -33,6 +33,7 @@ struct query_recording {
 	char *schema;
 	struct sonde_recording *recording; /* borrowed */
 	const struct sonde_definitions *definitions;
+	bool functions_met;		 /* all of them: see the table of functions */
 	bool derives_events;		 /* it has samples and no events */
 	bool derives_profile;		 /* it has events and no contexts */
 	bool makes_values;		 /* not all values are in the recording */
@@ -56,6 +57,7 @@ struct query {
 	uint64_t timeout_ns;
 	uint64_t deadline_ns; /* 0: none */
 	sqlite3_int64 old_heap_limit;
+	uint64_t spans_at_once; /* that are put in the order of functions; tests change it */
 	atomic_bool cancelled;
 	_Atomic enum sonde_status interruption;
 	bool failed; /* `error` says why */
@@ -216,7 +218,7 @@ uint32_t query_next_track(const struct query_recording *source, const struct que
 /* --- the module --- */
 
 /* How rows come, said by a table's plan and given back to it with the wishes. */
-enum query_order { QUERY_ORDER_NATURAL, QUERY_ORDER_TIME };
+enum query_order { QUERY_ORDER_NATURAL, QUERY_ORDER_TIME, QUERY_ORDER_FUNCTION };
 
 struct query_cursor;
 struct query_table;
@@ -228,7 +230,7 @@ struct query_plan {
 	uint32_t ranges; /* bits of columns: < <= > >= */
 	uint32_t equals; /* bits of columns: =, or IN where the table takes it at once */
 	uint32_t sets;	 /* bits of those: IN */
-	const sqlite3_index_info *info;
+	sqlite3_index_info *info;
 	/* to be filled in */
 	double cost, rows;
 	bool unique;	     /* one row at most */
@@ -288,8 +290,8 @@ const struct query_table *query_list_table_at(size_t index);
 /* Makes modules of all tables. */
 int query_add_tables(struct query *query);
 
-/* Whether a statement wants exactly this order, each column ascending. */
-bool query_wants_order(const sqlite3_index_info *info, const int *columns, int count);
+/* Whether a statement is content with this order, each column ascending. */
+bool query_wants_order(sqlite3_index_info *info, const int *columns, int count);
 
 /*
  * Cost and rows of a pass over events, with conditions on the columns of these bits: those on the track and

@@ -179,9 +179,8 @@ static void wish_nothing(struct query_wish *wish)
 
 static void wish_integer(struct query_wish *wish, char letter, int64_t value)
 {
-	if (letter == QUERY_OPERATOR_ABOVE && value == INT64_MAX)
-		wish_nothing(wish);
-	else if (letter == QUERY_OPERATOR_BELOW && value == INT64_MIN)
+	if ((letter == QUERY_OPERATOR_ABOVE && value == INT64_MAX) ||
+	    (letter == QUERY_OPERATOR_BELOW && value == INT64_MIN))
 		wish_nothing(wish);
 	else if (letter == QUERY_OPERATOR_ABOVE)
 		at_least(wish, value + 1);
@@ -352,12 +351,17 @@ uint32_t query_next_track(const struct query_recording *source, const struct que
 	return SONDE_NONE;
 }
 
-bool query_wants_order(const sqlite3_index_info *info, const int *columns, int count)
+bool query_wants_order(sqlite3_index_info *info, const int *columns, int count)
 {
+	int distinct = sqlite3_vtab_distinct(info);
+	/* for GROUP BY and DISTINCT equal rows must lie together, whatever comes first */
+	bool any_direction = distinct == 1 || distinct == 2;
+
 	if (info->nOrderBy > count)
 		return false;
 	for (int i = 0; i < info->nOrderBy; i++) {
-		if (info->aOrderBy[i].desc || info->aOrderBy[i].iColumn != columns[i])
+		if (info->aOrderBy[i].iColumn != columns[i] ||
+		    (info->aOrderBy[i].desc && !any_direction))
 			return false;
 	}
 	return info->nOrderBy > 0;

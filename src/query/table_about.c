@@ -56,7 +56,7 @@ static void metric_column(struct query_recording *source, sqlite3_context *conte
 
 	switch (column) {
 	case METRIC_NAME:
-		sqlite3_result_text(context, metric_name(source, row, NULL), -1, SQLITE_STATIC);
+		query_result_string(context, definitions, metric->name);
 		break;
 	case METRIC_SCOPE:
 		query_result_string(context, definitions, metric->scope);

@@ -183,7 +183,9 @@ static void result_value(struct cursor *cursor, sqlite3_context *context)
 
 	if (argument->is_null)
 		return;
-	if (argument->spec->is_array)
+	/* those beyond SQLite's integers with all their digits */
+	if (argument->spec->is_array ||
+	    (type == SONDE_ARGUMENT_UINT64 && argument->value.u64 > INT64_MAX))
 		result_as_json(cursor, context);
 	else if (sonde_argument_type_is_text(type))
 		sqlite3_result_text64(context, argument->bytes ? (const char *)argument->bytes : "",
@@ -194,8 +196,6 @@ static void result_value(struct cursor *cursor, sqlite3_context *context)
 		sqlite3_result_int64(context, argument->value.i64);
 	else if (type == SONDE_ARGUMENT_CHAR || type == SONDE_ARGUMENT_WCHAR)
 		result_character(context, argument->value.u64);
-	else if (argument->value.u64 > INT64_MAX)
-		result_as_json(cursor, context); /* with all its digits */
 	else
 		sqlite3_result_int64(context, (sqlite3_int64)argument->value.u64);
 }

@@ -391,7 +391,7 @@ static int row_id(sqlite3_vtab_cursor *base, sqlite3_int64 *id)
 }
 
 /* By id, by track and place, and by track and time: how they come anyway. */
-static bool is_natural(const sqlite3_index_info *info)
+static bool is_natural(sqlite3_index_info *info)
 {
 	static const int by_id[] = { EVENT_ID }, by_row[] = { -1 };
 	static const int by_place[] = { EVENT_TRACK, EVENT_SEQUENCE };

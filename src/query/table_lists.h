@@ -10,18 +10,17 @@ struct query_list {
 	uint64_t (*count)(struct query_recording *source);
 	void (*column)(struct query_recording *source, sqlite3_context *context, uint64_t row,
 		       int column);
-	/* Of the column that QUERY_PUSH_TEXT is for; NULL where there is none. */
-	const char *(*text)(struct query_recording *source, uint64_t row,
-			    char space[SONDE_LABEL_SIZE]);
+	/* Of the column that QUERY_PUSH_TEXT is for; NULL where there is none. `space`: SONDE_LABEL_SIZE. */
+	const char *(*text)(struct query_recording *source, uint64_t row, char *space);
 	int text_column;
 };
 
 void query_list_plan(struct query_plan *plan);
-int query_list_start(struct query_cursor *cursor);
+int query_list_start(struct query_cursor *base);
 void query_list_release(struct query_cursor *cursor);
-int query_list_next(sqlite3_vtab_cursor *cursor);
-int query_list_column(sqlite3_vtab_cursor *cursor, sqlite3_context *context, int column);
-int query_list_row_id(sqlite3_vtab_cursor *cursor, sqlite3_int64 *id);
+int query_list_next(sqlite3_vtab_cursor *base);
+int query_list_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column);
+int query_list_row_id(sqlite3_vtab_cursor *base, sqlite3_int64 *id);
 
 struct query_list_cursor {
 	struct query_cursor base;

@@ -100,8 +100,9 @@ class Shell(SondeCase):
     def test_control_c(self):
         """It ends a query, or drops a line, and never the shell."""
         self.open()
-        self.type(ENDLESS + "\n")
-        self.expect("FROM n;")
+        self.type("SELECT 'begun' AS state; " + ENDLESS + "\n")
+        self.expect("│ begun │")
+        self.expect("1 row in")
         self.type("\x03")
         self.expect("interrupted")
         self.expect(PROMPT)

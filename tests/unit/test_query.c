@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "memory_recording.h"
+#include "query/query_tables.h"
 #include "query_fixture.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -145,6 +146,10 @@ static void test_orders(void **state)
 		"events ORDER BY seq",
 		"spans ORDER BY track",
 		"spans ORDER BY id",
+		"spans ORDER BY function",
+		"spans WHERE dur_ns > 3 AND depth > 2 ORDER BY function",
+		"spans WHERE function IN (3, 1) ORDER BY function",
+		"spans ORDER BY function DESC",
 		"details ORDER BY id",
 		"args ORDER BY detail, position",
 		"functions ORDER BY id",
@@ -177,6 +182,45 @@ static void test_orders(void **state)
 		sonde_buffer_release(&sorted);
 	}
 	query_expect_same(query, "SELECT * FROM events ORDER BY time_ns", "SELECT * FROM events");
+	query_expect_same(query, "SELECT * FROM spans ORDER BY function", "SELECT * FROM spans");
+	query_expect_same(query,
+			  "SELECT function, count(*), sum(self_ns), min(parent) FROM spans WHERE "
+			  "start_ns > 20 GROUP BY function ORDER BY 3 DESC",
+			  "SELECT function, count(*), sum(self_ns), min(parent) FROM spans WHERE "
+			  "start_ns > 20 GROUP BY +function");
+	query_expect_same(query, "SELECT DISTINCT function FROM spans ORDER BY 1 DESC",
+			  "SELECT DISTINCT +function FROM spans");
+	query_expect_same(query,
+			  "SELECT track, max(dur_ns) FROM spans GROUP BY track ORDER BY 2 DESC",
+			  "SELECT track, max(dur_ns) FROM spans GROUP BY +track");
+	query_close(query);
+	sonde_recording_close(recording);
+}
+
+/* In several passes, of which some have one function that is too much for one. */
+static void test_groups(void **state)
+{
+	static const uint64_t sizes[] = { 1, 30, 70, 100, 1000 };
+	struct sonde_recording *recording = query_calls_new();
+	struct query *query = query_over(recording);
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(sizes); i++) {
+		query->spans_at_once = sizes[i];
+		query_expect_same(query, "SELECT * FROM spans ORDER BY function",
+				  "SELECT * FROM spans");
+		query_expect_same(
+			query,
+			"SELECT function, count(*), sum(self_ns) FROM spans WHERE dur_ns "
+			"> 2 AND depth > 1 GROUP BY function",
+			"SELECT function, count(*), sum(self_ns) FROM spans WHERE +dur_ns "
+			"> 2 AND +depth > 1 GROUP BY +function");
+		query_expect(query,
+			     "SELECT count(*) FROM (SELECT function, lag(function) OVER () AS "
+			     "before FROM (SELECT function FROM spans ORDER BY function)) WHERE "
+			     "function < before",
+			     "0\n");
+	}
 	query_close(query);
 	sonde_recording_close(recording);
 }
@@ -555,6 +599,7 @@ int main(void)
 		cmocka_unit_test(test_span_conditions),
 		cmocka_unit_test(test_event_conditions),
 		cmocka_unit_test(test_orders),
+		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_spans),
 		cmocka_unit_test(test_events),
 		cmocka_unit_test(test_definitions),

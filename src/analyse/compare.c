@@ -247,8 +247,10 @@ static enum sonde_status collect(struct comparison *comparison, const struct cct
 	enum sonde_status status = SONDE_OK;
 	size_t run;
 
-	if (!collector_begin(&collector) || (by_context && !find_paths(&collector)))
-		status = sonde_fail_nomem(err);
+	if (!collector_begin(&collector) || (by_context && !find_paths(&collector))) {
+		collector_release(&collector);
+		return sonde_fail_nomem(err);
+	}
 	for (run = 0; run < comparison->run_count && !status; run++) {
 		lend_values(&collector, run);
 		if (by_context)
@@ -383,17 +385,18 @@ enum sonde_status compare_make(struct comparison *comparison, const struct cct *
 		.least_share = options->least_share,
 		.can_test = before_count >= 2 && count - before_count >= 2,
 	};
+	if (!maps)
+		return sonde_fail_nomem(err);
 	for (i = 0, comparison->has_calls = true; i < count; i++)
 		comparison->has_calls &= has_calls(trees[i]);
-	status = maps ? compare_merge(trees, count, before_count, &comparison->whole, maps, err) :
-			sonde_fail_nomem(err);
+	status = compare_merge(trees, count, before_count, &comparison->whole, maps, err);
 	if (!status)
 		status = choose_metric(comparison, trees, count, options->metric, err);
 	if (!status && comparison->metric_name)
 		status = make_rows(comparison, trees, maps, options, err);
 	if (!status && (!sum_up(comparison, trees) || !compare_test(comparison, options)))
 		status = sonde_fail_nomem(err);
-	for (i = 0; maps && i < count; i++)
+	for (i = 0; i < count; i++)
 		free(maps[i]);
 	free(maps);
 	if (status)
@@ -428,17 +431,17 @@ const char *compare_label(const struct comparison *comparison, const struct comp
 	return flat_label(comparison->whole, key, &row->place, space, size);
 }
 
-double compare_likeness(const struct comparison *comparison, size_t run, size_t other)
+double compare_likeness(const struct comparison *comparison, size_t spender, size_t owner)
 {
 	double common = 0, all = 0;
 	size_t i;
 
 	for (i = 0; i < comparison->rows.count; i++) {
 		const struct compare_row *row = &comparison->rows.items[i];
-		double value = fabs(compare_runs(comparison, row->self_runs)[run]);
+		double value = fabs(compare_runs(comparison, row->self_runs)[spender]);
 
 		all += value;
-		if (compare_runs(comparison, row->total_runs)[other] != 0)
+		if (compare_runs(comparison, row->total_runs)[owner] != 0)
 			common += value;
 	}
 	return all > 0 ? common / all : 1;

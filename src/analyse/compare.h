@@ -101,7 +101,7 @@ const char *compare_label(const struct comparison *comparison, const struct comp
  * The share of what a run spent that is in functions which another run has too: runs of one program have
  * most in common. Of rows by function; 1 where nothing was spent.
  */
-double compare_likeness(const struct comparison *comparison, size_t run, size_t other);
+double compare_likeness(const struct comparison *comparison, size_t spender, size_t owner);
 
 /* What two trees that should be the same do not agree about. */
 enum compare_difference_kind {

@@ -76,6 +76,8 @@ static uint32_t module_number(struct matcher *matcher, const char *path, bool si
 			return SONDE_NONE;
 		*module = (struct module_name){ .text = text, .stands_for = text };
 	}
+	if (number >= matcher->modules.count)
+		return SONDE_NONE;
 	matcher->modules.items[number].on_side[side] = true;
 	return number;
 }
@@ -255,12 +257,16 @@ static bool name_modules(struct matcher *matcher, size_t part)
 	const struct sonde_definitions *definitions = matcher->trees[part]->definitions;
 	uint32_t modules = sonde_definitions_module_count(definitions), i;
 	const char **names = calloc((size_t)modules + 1, sizeof(*names));
+	const uint32_t *numbers = matcher->module_numbers[part];
 
 	matcher->names[part].modules = names;
-	if (!names)
+	if (!names || !numbers)
 		return false;
-	for (i = 0; i < modules; i++)
-		names[i] = matcher->modules.items[matcher->module_numbers[part][i]].stands_for;
+	for (i = 0; i < modules; i++) {
+		if (numbers[i] >= matcher->modules.count)
+			return false;
+		names[i] = matcher->modules.items[numbers[i]].stands_for;
+	}
 	return true;
 }
 

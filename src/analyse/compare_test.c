@@ -181,7 +181,7 @@ static void take_means(const struct comparison *comparison, struct compare_row *
 }
 
 /* What all rows tell about the noise of each. */
-static void fit_prior(struct comparison *comparison, double *variances, double *space)
+static void fit_prior(struct comparison *comparison, double *by_row, double *by_run)
 {
 	size_t before = comparison->before_count, after = comparison->run_count - before;
 	size_t count = 0, i;
@@ -190,13 +190,13 @@ static void fit_prior(struct comparison *comparison, double *variances, double *
 		const struct compare_row *row = &comparison->rows.items[i];
 		struct statistics_sample first, second;
 
-		if (row->small || !even_out(comparison, row->self_runs, true, space))
+		if (row->small || !even_out(comparison, row->self_runs, true, by_run))
 			continue;
-		first = statistics_sample(space, before);
-		second = statistics_sample(space + before, after);
-		variances[count++] = statistics_pooled_variance(&first, &second);
+		first = statistics_sample(by_run, before);
+		second = statistics_sample(by_run + before, after);
+		by_row[count++] = statistics_pooled_variance(&first, &second);
 	}
-	comparison->prior = statistics_prior_fit(variances, count, (double)(before + after) - 2);
+	comparison->prior = statistics_prior_fit(by_row, count, (double)(before + after) - 2);
 }
 
 static bool is_significant(const struct compare_row *row, const struct compare_options *options)
@@ -205,9 +205,9 @@ static bool is_significant(const struct compare_row *row, const struct compare_o
 	       fabs(compare_change(&row->self)) >= options->least_change;
 }
 
-/* p-values of all rows that are not small, then adjusted together. `space` has room for all rows. */
+/* p-values of all rows that are not small, then adjusted together. `by_row` has room for all rows. */
 static void test_rows(struct comparison *comparison, const struct compare_options *options,
-		      double *space, size_t *order, double *values)
+		      double *by_row, size_t *order, double *by_run)
 {
 	size_t count = 0, i;
 
@@ -218,21 +218,21 @@ static void test_rows(struct comparison *comparison, const struct compare_option
 		if (row->small)
 			continue;
 		/* the prior is about logarithms */
-		logarithms = even_out(comparison, row->self_runs, true, values);
+		logarithms = even_out(comparison, row->self_runs, true, by_run);
 		row->p =
-			test_values(comparison, values, logarithms ? &comparison->prior : &no_prior)
+			test_values(comparison, by_run, logarithms ? &comparison->prior : &no_prior)
 				.p;
 		row->tested = true;
-		space[count++] = row->p;
+		by_row[count++] = row->p;
 	}
 	comparison->tested_count = count;
-	statistics_adjust(space, count, order);
+	statistics_adjust(by_row, count, order);
 	for (i = 0, count = 0; i < comparison->rows.count; i++) {
 		struct compare_row *row = &comparison->rows.items[i];
 
 		if (!row->tested)
 			continue;
-		row->adjusted_p = fmin(1, space[count++] * QUESTIONS);
+		row->adjusted_p = fmin(1, by_row[count++] * QUESTIONS);
 		row->significant = is_significant(row, options);
 		comparison->significant_count += row->significant;
 	}
@@ -263,28 +263,28 @@ static void test_whole(struct comparison *comparison, const struct compare_optio
 bool compare_test(struct comparison *comparison, const struct compare_options *options)
 {
 	size_t rows = comparison->rows.count, i;
-	double *space = calloc(rows + 1, sizeof(*space));
+	double *by_row = calloc(rows + 1, sizeof(*by_row));
 	size_t *order = calloc(rows + 1, sizeof(*order));
-	double *values = calloc(comparison->run_count + 1, sizeof(*values));
-	bool good = space && order && values;
+	double *by_run = calloc(comparison->run_count + 1, sizeof(*by_run));
+	bool good = by_row && order && by_run;
 
 	if (good) {
 		double least;
 
-		test_whole(comparison, options, values);
+		test_whole(comparison, options, by_run);
 		least = options->least_share *
 			fmax(fabs(comparison->all.self.before), fabs(comparison->all.self.after));
 		for (i = 0; i < rows; i++) {
-			take_means(comparison, &comparison->rows.items[i], least, values);
+			take_means(comparison, &comparison->rows.items[i], least, by_run);
 			comparison->small_count += comparison->rows.items[i].small;
 		}
 	}
 	if (good && comparison->can_test) {
-		fit_prior(comparison, space, values);
-		test_rows(comparison, options, space, order, values);
+		fit_prior(comparison, by_row, by_run);
+		test_rows(comparison, options, by_row, order, by_run);
 	}
-	free(space);
+	free(by_row);
 	free(order);
-	free(values);
+	free(by_run);
 	return good;
 }

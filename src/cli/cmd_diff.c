@@ -205,21 +205,22 @@ static int read_inputs(struct cli *cli, const struct diff_options *options, stru
 static void warn_of_strangers(struct cli *cli, const struct diff *diff)
 {
 	const struct comparison *comparison = &diff->comparison;
-	size_t run, first;
-	double likeness;
+	size_t run, before = comparison->before_count;
 
 	for (run = 1; run < comparison->run_count; run++) {
-		first = run > comparison->before_count ? comparison->before_count : 0;
-		likeness = fmin(compare_likeness(comparison, run, first),
-				compare_likeness(comparison, first, run));
-		if (likeness >= LEAST_LIKENESS)
+		/* the first of its side, and of the other side for the first */
+		size_t other = run > before ? before : 0;
+		double there = compare_likeness(comparison, run, other);
+		double back = compare_likeness(comparison, other, run);
+
+		if (there >= LEAST_LIKENESS && back >= LEAST_LIKENESS)
 			continue;
 		cli_warning(
 			cli,
 			"%s and %s have little in common: only %.0f %% of what one spent is in "
 			"functions that the other has too. Are they runs of one program, both with "
 			"the names of its functions?",
-			diff->paths[first], diff->paths[run], likeness * 100);
+			diff->paths[other], diff->paths[run], fmin(there, back) * 100);
 		return;
 	}
 }
@@ -512,7 +513,8 @@ const struct cli_command cmd_diff = {
 			  "for a comment on a pull request" },
 			{ "sonde diff old new --tree", "from the outermost call inwards" },
 			{ "sonde diff old new --metric CALLS", "how often functions were called" },
-			{ "sonde diff --exact trace trace.wtf-trace", "is the conversion the same?" },
+			{ "sonde diff --exact trace trace.wtf-trace",
+			  "is the conversion the same?" },
 			{ 0 },
 		},
 	.exit_status = "  0  compared; with --threshold: nothing exceeds it; with --exact: equal\n"

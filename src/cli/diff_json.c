@@ -55,7 +55,7 @@ static double unit_of(const struct diff *diff)
 {
 	const struct cct_metric *metric = diff->comparison.metric;
 
-	return metric->ns > 0 ? metric->ns : 1;
+	return metric && metric->ns > 0 ? metric->ns : 1;
 }
 
 static void put_json_sides(struct sonde_json_writer *json, const struct diff *diff)

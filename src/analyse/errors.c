@@ -293,7 +293,7 @@ static const char *keep(struct labels *labels, const char *text)
 	uint32_t number = sonde_text_map_find(&labels->known, text, length);
 	const char *copy, **place;
 
-	if (number != UINT32_MAX)
+	if (number < labels->texts.count)
 		return labels->texts.items[number];
 	copy = sonde_arena_copy_text(labels->arena, text, length);
 	place = copy ? sonde_vec_push(&labels->texts) : NULL;

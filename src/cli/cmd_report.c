@@ -233,6 +233,10 @@ static int check_options(struct cli *cli, const struct report_options *options,
 		return cli_usage(cli, "--json, --csv and --html exclude each other");
 	if (options->parts && !options->critical_path)
 		return cli_usage(cli, "--parts is for --critical-path");
+	if (options->critical_path && cli->operand_count > 1)
+		return cli_usage(cli,
+				 "a critical path is that of one recording: name one, or merge "
+				 "them by 'sonde merge' first");
 	if (options->filter.functions.count && !takes_functions)
 		return cli_usage(cli,
 				 "--function is for functions, lines, loops and trees: it does "

@@ -229,12 +229,6 @@ bool report_find_critical_path(struct report_build *build, struct sonde_recordin
 	struct sonde_buffer title = { 0 };
 	bool parts = build->options->parts;
 
-	if (build->view->columns.count) {
-		sonde_fail(&build->err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
-			   "a critical path is that of one recording: name one, or merge them by "
-			   "'sonde merge' first");
-		return false;
-	}
 	if (critical_path_find(&path, recording, &options->selection, options->progress,
 			       &build->err))
 		return false;

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Builds sonde and shows what it does: build a small program, record every call of it, look at the
-# recording; then break a copy as a crash would, find the damage, mend it, cut a piece out; then put it
-# into a trace store and search there; then make a profile of it, and one of sampled measurements. Every
-# command shown is run for real, in the folder demo/, which can be looked at afterwards.
+# recording and where its time went; then break a copy as a crash would, find the damage, mend it, cut a
+# piece out; then put it into a trace store and search there; then make a profile of it, and one of sampled
+# measurements. Every command shown is run for real, in the folder demo/, which can be looked at afterwards.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -58,6 +58,22 @@ show 'sonde info session'
 say 'How did it begin? Calls as a tree, on all threads, in the order of time:'
 show 'sonde dump session --limit 24'
 
+say 'Where did the time go? By function, and as a tree of calls:'
+show 'sonde report session'
+show 'sonde report session --tree --limit 12'
+
+say 'As a picture to search and zoom in:'
+show 'sonde flame session -o flame.svg'
+
+say 'Anything else is a question in SQL: the slowest single calls, and who made them:'
+show "sonde query session \"SELECT human_time(s.dur_ns) AS took, f.name, c.name AS caller FROM spans s
+    JOIN functions f ON f.id = s.function LEFT JOIN spans p ON p.id = s.parent
+    LEFT JOIN functions c ON c.id = p.function ORDER BY s.dur_ns DESC LIMIT 5\""
+
+say 'Run it again with one more calculation. What is different?'
+show "sonde record -q -o again ./calc '1 + 2 * 3' '(4 - 1) ^ 5' '2 * (3 + 4) - 5 / 2' '9 ^ 3' '7 * 7'"
+show 'sonde diff session again --metric CALLS'
+
 say 'Built with patchable entries, functions that are not asked for cost nothing, and those that
 are show their arguments:'
 # shellcheck disable=SC2016 # shown as it stands, then evaluated
@@ -87,7 +103,7 @@ show 'sonde store stats traces -n 5'
 show 'sonde store get traces 000000:0 | head -n 16'
 say 'Services send theirs by OpenTelemetry: sonde store serve traces (doc/store.md).'
 
-say 'Where did the time go? A profile adds up all calls of the same path, as an HPCToolkit database:'
+say 'A profile adds up all calls of the same path. As an HPCToolkit database other programs open it too:'
 show 'sonde convert session -t hpcdb -o calc.d'
 show 'sonde info calc.d'
 show "sonde dump calc.d --metric 'REALTIME (sec)' --limit 12"
@@ -101,4 +117,5 @@ show 'sonde prof heat-measurements -o heat.d --stats all'
 show 'sonde dump heat.d --limit 14'
 say 'A cluster does it together: mpirun -n 4 sonde-mpi prof ... (doc/prof.md).'
 
-printf "\nAll of it is in demo/. Go on with: %s/sonde --help\n" "$build"
+printf "\nAll of it is in demo/. The flame graph is demo/flame.svg: open it in a browser.\n"
+printf "Go on with: %s/sonde --help\n" "$build"

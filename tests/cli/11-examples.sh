@@ -11,6 +11,12 @@ session normal trace
 session normal server
 session nodetail client
 session crashed crashed
+for side in old new; do
+	for run in "" -1 -2 -3; do
+		session normal "$side$run"
+	done
+done
+"$SONDE" convert -q trace -o trace.wtf-trace -t cff
 "$SONDE" convert -q trace -o database -t hpcdb
 cp -R "${golden%/atf}/zts/archived" traces && chmod -R u+w traces
 cp -R traces damaged

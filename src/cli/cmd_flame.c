@@ -7,9 +7,8 @@
 #include "cli/analysis.h"
 #include "cli/commands.h"
 #include "cli/flame.h"
-#include "cli/human.h"
-#include "cli/quantity.h"
 #include "cli/report_file.h"
+#include "cli/text.h"
 
 #define DEFAULT_SHARE 1e-4     /* a tenth of a pixel on most screens */
 #define MOST_FRAMES 200000     /* what a browser can still take */
@@ -279,18 +278,23 @@ static int draw(struct flame_run *run, bool to_terminal)
 	return CLI_OK;
 }
 
-/* What is missing in the picture; text says so itself. */
-static void tell_left_out(struct flame_run *run)
+static bool leaves_out(const struct flame_run *run)
+{
+	return run->flame.narrow_count || run->flame.deep_count;
+}
+
+/* What is missing in what goes to the standard output; text says so itself. */
+static void note_left_out(struct flame_run *run)
 {
 	struct sonde_buffer words = { 0 };
 
-	if (run->options->text || (!run->flame.narrow_count && !run->flame.deep_count))
+	if (run->options->text || !leaves_out(run))
 		return;
 	flame_put_left_out(&words, &run->flame);
-	if (run->options->folded)
-		sonde_buffer_put_text(&words, "; what was spent in them is their callers' own");
 	if (sonde_buffer_text(&words))
-		cli_note(run->cli, "%s", words.data);
+		cli_note(run->cli, "%s%s", words.data,
+			 run->options->folded ? "; what was spent in them is their callers' own" :
+						"");
 	sonde_buffer_release(&words);
 }
 
@@ -301,12 +305,15 @@ static int write_file(struct flame_run *run, const char *path)
 
 	if (code != CLI_OK || run->cli->common.quiet)
 		return code;
-	sonde_buffer_put_format(out, "wrote %s: ", path);
+	sonde_buffer_put_text(out, "wrote ");
+	cli_put_escaped(out, path);
+	sonde_buffer_put_text(out, ": ");
 	flame_put_about(out, &run->flame);
 	sonde_buffer_put_char(out, '\n');
-	tell_left_out(run);
-	if (!run->options->text && !run->options->folded)
-		cli_next(run->cli, "open it in a browser");
+	if (leaves_out(run)) {
+		flame_put_left_out(out, &run->flame);
+		sonde_buffer_put_char(out, '\n');
+	}
 	return code;
 }
 
@@ -323,7 +330,7 @@ static int put_result(struct flame_run *run)
 	if (to_output) {
 		if (run->result.failed)
 			return cli_fail_nomem(run->cli);
-		tell_left_out(run);
+		note_left_out(run);
 		sonde_buffer_put(&run->cli->out, run->result.data, run->result.size);
 		return CLI_OK;
 	}
@@ -407,11 +414,10 @@ const struct cli_command cmd_flame = {
 			{ "sonde flame trace", "writes trace.svg, for a browser" },
 			{ "sonde flame trace -o calls.svg --metric CALLS",
 			  "by how often functions were called" },
-			{ "sonde flame --diff before after -o change.svg",
+			{ "sonde flame --diff old new -o change.svg",
 			  "what became slower, and what faster" },
 			{ "sonde flame trace --text", "on the terminal" },
-			{ "sonde flame trace --folded | flamegraph.pl > out.svg",
-			  "for another tool" },
+			{ "sonde flame trace --folded > stacks.txt", "for another tool" },
 			{ 0 },
 		},
 	.options_size = sizeof(struct flame_command),

@@ -46,6 +46,8 @@ void flame_put_left_out(struct sonde_buffer *out, const struct flame *flame);
 #define FLAME_COLOURS (FLAME_HUES * FLAME_TONES)
 struct flame_colours {
 	enum { FLAME_BY_MODULE, FLAME_BY_FILE, FLAME_BY_NAME } by;
+	/* Where there are few modules or files each has a hue of its own; borrowed names. */
+	const char *groups[FLAME_HUES];
 };
 struct flame_colours flame_choose_colours(const struct flame *flame);
 unsigned int flame_colour(const struct flame *flame, const struct flame_colours *colours,
@@ -64,5 +66,11 @@ const char *flame_file_name(const struct flame *flame, uint32_t label, uint32_t 
 #define FLAME_NAME_SPACE 256
 const char *flame_label_name(const struct flame *flame, uint32_t label,
 			     char space[FLAME_NAME_SPACE]);
+
+/*
+ * What is best to see of a long name where there is no room: "Class.method" of
+ * "int package.Class.method(int)", "Class::method" of C++. Borrowed from it; its length in `length`.
+ */
+const char *flame_short_name(const char *name, size_t *length);
 
 #endif

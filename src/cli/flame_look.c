@@ -51,30 +51,64 @@ static uint64_t hash_text(const char *text)
 	return sonde_hash_mix(sonde_hash_bytes(SONDE_HASH_START, text, strlen(text)));
 }
 
+static const char *group_of(const struct flame *flame, const struct flame_colours *colours,
+			    uint32_t label)
+{
+	uint32_t line;
+
+	return colours->by == FLAME_BY_MODULE ? flame_module_name(flame, label) :
+						flame_file_name(flame, label, &line);
+}
+
+/* Whether more than one group is there. */
+static bool differs(const struct flame *flame, const struct flame_colours *colours)
+{
+	const char *first = NULL;
+	uint32_t i;
+
+	for (i = 0; i < flame->labels.count; i++) {
+		const char *group = group_of(flame, colours, i);
+
+		if (*group && first && strcmp(first, group) != 0)
+			return true;
+		if (*group)
+			first = group;
+	}
+	return false;
+}
+
+/*
+ * A group has the hue of its hash, or the next that is free: the same in every picture, unless two meet. Where
+ * there are more groups than hues the others share.
+ */
+static unsigned int hue_of(const struct flame_colours *colours, const char *group)
+{
+	unsigned int hue = (unsigned int)(hash_text(group) % FLAME_HUES), i;
+
+	for (i = 0; i < FLAME_HUES; i++, hue = (hue + 5) % FLAME_HUES)
+		if (!colours->groups[hue] || !strcmp(colours->groups[hue], group))
+			return hue;
+	return (unsigned int)(hash_text(group) % FLAME_HUES);
+}
+
 /* Where all is of one module, its hue says nothing, and files or names tell more. */
 struct flame_colours flame_choose_colours(const struct flame *flame)
 {
-	const char *module = NULL, *file = NULL;
-	bool files = false;
-	uint32_t i, line;
+	struct flame_colours colours = { .by = FLAME_BY_MODULE };
+	uint32_t i;
 
-	for (i = 0; i < flame->labels.count; i++) {
-		uint32_t context = flame->labels.items[i].context;
-		const char *other;
+	if (!differs(flame, &colours))
+		colours.by = FLAME_BY_FILE;
+	if (colours.by == FLAME_BY_FILE && !differs(flame, &colours))
+		colours.by = FLAME_BY_NAME;
+	for (i = 0; i < flame->labels.count && colours.by != FLAME_BY_NAME; i++) {
+		const char *group = group_of(flame, &colours, i);
+		unsigned int hue = hue_of(&colours, group);
 
-		if (flame->cct->contexts[context].kind != SONDE_CONTEXT_FUNCTION)
-			continue;
-		other = flame_module_name(flame, i);
-		if (*other && module && strcmp(module, other))
-			return (struct flame_colours){ .by = FLAME_BY_MODULE };
-		if (*other)
-			module = other;
-		other = flame_file_name(flame, i, &line);
-		files |= *other && file && strcmp(file, other);
-		if (*other)
-			file = other;
+		if (*group && !colours.groups[hue])
+			colours.groups[hue] = group;
 	}
-	return (struct flame_colours){ .by = files ? FLAME_BY_FILE : FLAME_BY_NAME };
+	return colours;
 }
 
 unsigned int flame_colour(const struct flame *flame, const struct flame_colours *colours,
@@ -83,17 +117,48 @@ unsigned int flame_colour(const struct flame *flame, const struct flame_colours 
 	const struct sonde_context *context =
 		&flame->cct->contexts[flame->labels.items[label].context];
 	char space[FLAME_NAME_SPACE];
-	const char *name = flame_label_name(flame, label, space), *group = name;
-	uint32_t line;
+	const char *name = flame_label_name(flame, label, space);
+	unsigned int hue;
 
 	if (context->kind == SONDE_CONTEXT_ROOT || context->kind == SONDE_CONTEXT_ENTRY)
 		return FLAME_COLOURS;
-	if (colours->by == FLAME_BY_MODULE)
-		group = flame_module_name(flame, label);
-	else if (colours->by == FLAME_BY_FILE)
-		group = flame_file_name(flame, label, &line);
-	return (unsigned int)(hash_text(group) % FLAME_HUES * FLAME_TONES +
-			      (hash_text(name) >> 32) % FLAME_TONES);
+	hue = colours->by == FLAME_BY_NAME ? (unsigned int)(hash_text(name) % FLAME_HUES) :
+					     hue_of(colours, group_of(flame, colours, label));
+	return hue * FLAME_TONES + (unsigned int)((hash_text(name) >> 32) % FLAME_TONES);
+}
+
+/* The part of a name from the last but one of its separators on. */
+static const char *last_two(const char *name, const char *end, const char *separator)
+{
+	size_t size = strlen(separator);
+	const char *at = end;
+	int parts = 0;
+
+	while (at > name) {
+		at--;
+		if (!strncmp(at, separator, size) && ++parts == 2)
+			return at + size;
+	}
+	return name;
+}
+
+const char *flame_short_name(const char *name, size_t *length)
+{
+	const char *end = name + strcspn(name, "(<"), *start = name, *space;
+	bool scoped = strstr(name, "::") != NULL;
+
+	*length = strlen(name);
+	if (end == name || strstr(name, "operator") || (!*end && !scoped))
+		return name;
+	if (*end) {
+		space = memrchr(name, ' ', (size_t)(end - name));
+		start = space ? space + 1 : name;
+	}
+	start = last_two(start, end, scoped ? "::" : ".");
+	if (start >= end)
+		return name;
+	*length = (size_t)(end - start);
+	return start;
 }
 
 int flame_change(const struct flame *flame, const struct flame_frame *frame)

@@ -134,9 +134,9 @@ static void put_tooltip(struct svg *svg, const struct flame_frame *frame)
 }
 
 /* As many letters as fit; those of many scripts take the place of two. */
-static size_t letters_that_fit(const char *name, double room)
+static size_t letters_that_fit(const char *name, size_t size, double room)
 {
-	size_t size = strlen(name), at = 0, letters = 0;
+	size_t at = 0, letters = 0;
 	double used = 0;
 	uint32_t character;
 
@@ -173,6 +173,15 @@ static void put_class(struct svg *svg, const struct flame_frame *frame)
 		sonde_buffer_put_text(svg->out, "plain");
 }
 
+/* A part of a name, as far as it fits. */
+static void put_piece(struct svg *svg, const char *text, size_t length, size_t letters)
+{
+	sonde_buffer_clear(&svg->scratch);
+	sonde_buffer_put(&svg->scratch, text, length);
+	if (sonde_buffer_text(&svg->scratch))
+		cli_put_markup(svg->out, svg->scratch.data, letters);
+}
+
 static void put_frame(struct svg *svg, const struct flame_frame *frame)
 {
 	struct sonde_buffer *out = svg->out;
@@ -184,8 +193,13 @@ static void put_frame(struct svg *svg, const struct flame_frame *frame)
 	unsigned int y = svg->top + level * ROW;
 	char space[FLAME_NAME_SPACE];
 	const char *name = flame_label_name(svg->flame, frame->label, space);
-	size_t letters = letters_that_fit(name, width - 7);
+	size_t length = strlen(name), letters = letters_that_fit(name, length, width - 7);
+	const char *shown = name;
 
+	if (letters < length) {
+		shown = flame_short_name(name, &length);
+		letters = letters_that_fit(shown, length, width - 7);
+	}
 	sonde_buffer_put_text(out, "<g class=\"frame ");
 	put_class(svg, frame);
 	sonde_buffer_put_text(out, "\">");
@@ -195,7 +209,7 @@ static void put_frame(struct svg *svg, const struct flame_frame *frame)
 				x, y, fmax(width - (width > 3 ? 1 : 0), .3), ROW - 1);
 	if (letters >= 3) {
 		sonde_buffer_put_format(out, "<text x=\"%.2f\" y=\"%u\">", x + 3, y + 13);
-		cli_put_markup(out, name, letters);
+		put_piece(svg, shown, length, letters);
 		sonde_buffer_put_text(out, "</text>");
 	}
 	sonde_buffer_put_text(out, "</g>\n");
@@ -250,12 +264,13 @@ static void put_label_data(struct svg *svg, uint32_t label)
 {
 	struct sonde_buffer *out = svg->out;
 	char space[FLAME_NAME_SPACE];
-	const char *file;
+	const char *name = flame_label_name(svg->flame, label, space), *file, *shown;
+	size_t length;
 	uint32_t line;
 	unsigned int colour;
 
 	sonde_buffer_put_char(out, '[');
-	cli_put_script_text(out, flame_label_name(svg->flame, label, space), MOST_NAME);
+	cli_put_script_text(out, name, MOST_NAME);
 	sonde_buffer_put_char(out, ',');
 	cli_put_script_text(out, flame_module_name(svg->flame, label), MOST_NAME);
 	sonde_buffer_put_char(out, ',');
@@ -264,9 +279,18 @@ static void put_label_data(struct svg *svg, uint32_t label)
 	sonde_buffer_put_format(out, ",%u,", line);
 	colour = flame_colour(svg->flame, &svg->colours, label);
 	if (colour < FLAME_COLOURS)
-		sonde_buffer_put_format(out, "\"c%u\"]", colour);
+		sonde_buffer_put_format(out, "\"c%u\"", colour);
 	else
-		sonde_buffer_put_text(out, "\"plain\"]");
+		sonde_buffer_put_text(out, "\"plain\"");
+	shown = flame_short_name(name, &length);
+	if (length < strlen(name)) {
+		sonde_buffer_clear(&svg->scratch);
+		sonde_buffer_put(&svg->scratch, shown, length);
+		sonde_buffer_put_char(out, ',');
+		cli_put_script_text(out, sonde_buffer_text(&svg->scratch) ? svg->scratch.data : "",
+				    MOST_NAME);
+	}
+	sonde_buffer_put_char(out, ']');
 }
 
 /* Times are whole nanoseconds. */

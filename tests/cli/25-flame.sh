@@ -31,7 +31,7 @@ for recording in trace trace.wtf-trace trace.wtf-json database measurements stor
 	exits 0 "$recording: stacks"
 	case $recording in
 	database) total=8500000000 ;; # as 'sonde info' has it from the database
-	store) total=6553600 ;;       # one span of a hundred ticks
+	store) total=6553600 ;;       # from its first event to its last
 	*) total=874858 ;;            # as of its conversion in 21-profile-lanes.sh
 	esac
 	is "$(python3 "$here/flame_check.py" folded stacks)" "$total" "$recording: the stacks add up to the whole"
@@ -43,17 +43,22 @@ for recording in trace trace.wtf-trace trace.wtf-json database measurements stor
 done
 
 run flame trace
-err_has '^sonde: [0-9,]+ frames of less than 0\.01 % left out, [0-9.]+ % of all$' "what is left out is told"
+out_has '^[0-9,]+ frames of less than 0\.01 % left out, [0-9.]+ % of all$' "what is left out is told"
 grep -q 'frames of less than 0.01 % left out' trace.svg
 ok $? "and stands in the picture"
 run flame trace -o all.svg --min 0
-is "$(grep -c 'left out' "$err")" 0 "nothing is left out with --min 0"
+is "$(grep -c 'left out' "$out")" 0 "nothing is left out with --min 0"
 grep -q 'of less than' all.svg
 is $? 1 "and nothing is said"
 run flame trace -o few.svg --min 5%
 svg_is_sound few.svg "few frames"
 run flame -q trace -o few.svg
 silent "quiet"
+run flame trace --folded --min 5%
+err_has "frames of less than 5 % left out, [0-9.]+ % of all; what was spent in them is their callers' own" \
+	"what stacks leave out is told"
+python3 "$here/flame_check.py" folded "$out" >"$work/sum"
+is "$(cat "$work/sum")" 874858 "and they still add up"
 
 run flame trace --metric CALLS --folded
 python3 "$here/flame_check.py" folded "$out" >"$work/sum"

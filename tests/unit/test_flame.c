@@ -491,6 +491,31 @@ static void test_markup(void **state)
 	sonde_buffer_release(&out);
 }
 
+static void assert_short(const char *name, const char *expected)
+{
+	size_t length;
+	const char *shown = flame_short_name(name, &length);
+
+	assert_int_equal(length, strlen(expected));
+	assert_memory_equal(shown, expected, length);
+}
+
+static void test_short_names(void **state)
+{
+	(void)state;
+	assert_short("int java.util.Map.get(int, java.lang.Object)", "Map.get");
+	assert_short("void a::b::c<d e>::f(g)", "b::c");
+	assert_short("std::vector::push_back", "vector::push_back");
+	assert_short("main", "main");
+	assert_short("main._omp_fn.0", "main._omp_fn.0");
+	assert_short("f(int)", "f");
+	assert_short("operator<(a, b)", "operator<(a, b)");
+	assert_short("(no name)", "(no name)");
+	assert_short("", "");
+	assert_short("::", "::");
+	assert_short("a (", "a (");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -503,6 +528,7 @@ int main(void)
 		cmocka_unit_test(test_folded_lines),
 		cmocka_unit_test(test_text_for_a_terminal),
 		cmocka_unit_test(test_markup),
+		cmocka_unit_test(test_short_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,6 +97,12 @@ function cut(text, room) {
 	return shown;
 }
 
+// The whole name, else what is best to see of it.
+function fit(parts, room) {
+	const shown = cut(parts[0], room);
+	return shown === parts[0] || !parts[5] ? shown : cut(parts[5], room);
+}
+
 const classOf = i => data.difference ? changeClass(i) : data.labels[label[i]][4];
 
 function changeClass(i) {
@@ -120,7 +126,7 @@ function draw(number, i, x, room) {
 	made.rect.setAttribute('x', x.toFixed(2));
 	made.rect.setAttribute('y', y);
 	made.rect.setAttribute('width', Math.max(room - (room > 3 ? 1 : 0), .3).toFixed(2));
-	const shown = cut(names[label[i]], room - 7);
+	const shown = fit(data.labels[label[i]], room - 7);
 	if (made.shown !== shown)
 		made.text.textContent = made.shown = shown;
 	if (shown) {

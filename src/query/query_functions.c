@@ -230,10 +230,15 @@ static void regexp(sqlite3_context *context, int count, sqlite3_value **values)
 		sqlite3_result_int(context, !regexec(pattern, text, 0, NULL, 0));
 }
 
-/* Whether a context is shown on the way to another: loops and lines are where it ends, if at all. */
+/*
+ * Whether a context is shown on the way to another: functions, and of what has no names the addresses that
+ * are called from. Loops and lines are where a path ends, if at all.
+ */
 static bool is_on_path(const struct sonde_context *context)
 {
-	return context->kind == SONDE_CONTEXT_FUNCTION;
+	return context->kind == SONDE_CONTEXT_FUNCTION ||
+	       (context->kind == SONDE_CONTEXT_INSTRUCTION &&
+		context->relation != SONDE_CONTEXT_ENCLOSED);
 }
 
 static void put_label(struct sonde_buffer *out, const struct query_tree *tree, uint32_t id)

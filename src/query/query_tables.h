@@ -33,6 +33,7 @@ struct query_recording {
 	char *schema;
 	struct sonde_recording *recording; /* borrowed */
 	const struct sonde_definitions *definitions;
+	bool functions_met;		 /* all of them: see the table of functions */
 	bool derives_events;		 /* it has samples and no events */
 	bool derives_profile;		 /* it has events and no contexts */
 	bool makes_values;		 /* not all values are in the recording */

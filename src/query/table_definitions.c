@@ -100,8 +100,57 @@ static void function_column(struct query_recording *source, sqlite3_context *con
 	}
 }
 
+static enum sonde_status read_track(struct query_recording *source, uint32_t track,
+				    struct sonde_error *err)
+{
+	struct sonde_cursor *cursor = NULL;
+	struct sonde_batch batch;
+	enum sonde_status status = query_events_open(source, track, &cursor, err);
+
+	while (status == SONDE_OK && !query_is_over(source->query))
+		status = sonde_cursor_next(cursor, &batch, err);
+	sonde_cursor_free(cursor);
+	return status == SONDE_END ? SONDE_OK : status;
+}
+
+/*
+ * Functions that no table of the recording names are defined when they are met. Where there may be
+ * many, all events are read before the list: a join that begins with it would find nothing else.
+ */
+static enum sonde_status meet_functions(struct query_recording *source, struct sonde_error *err)
+{
+	uint32_t tracks = sonde_definitions_track_count(source->definitions), i;
+	enum sonde_status status = SONDE_OK;
+
+	if (source->functions_met ||
+	    (!source->derives_events && sonde_definitions_function_count(source->definitions)))
+		return SONDE_OK;
+	for (i = 0; i < tracks && status == SONDE_OK; i++)
+		status = read_track(source, i, err);
+	source->functions_met = status == SONDE_OK && !query_is_over(source->query);
+	return status;
+}
+
+static int function_start(struct query_cursor *cursor)
+{
+	struct sonde_error err = { 0 };
+
+	if (meet_functions(cursor->source, &err) != SONDE_OK)
+		return query_fail(cursor->base.pVtab, &err);
+	return query_list_start(cursor);
+}
+
 static const struct query_list functions = {
-	.base = QUERY_LIST_TABLE("functions", function_columns, query_list_pushes_id_name),
+	.base = { .name = "functions",
+		  .columns = function_columns,
+		  .pushes = query_list_pushes_id_name,
+		  .cursor_size = sizeof(struct query_list_cursor),
+		  .plan = query_list_plan,
+		  .start = function_start,
+		  .release = query_list_release,
+		  .next = query_list_next,
+		  .column = query_list_column,
+		  .row_id = query_list_row_id },
 	.count = count_functions,
 	.column = function_column,
 	.text = function_name,

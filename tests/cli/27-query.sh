@@ -237,6 +237,11 @@ err_is "which is said" <<'END'
 sonde: interrupted
 END
 
+# A session that nobody finished names no functions: they are found in its events.
+session crashed crashed
+run query -q crashed --csv --no-header 'SELECT count(*) FROM functions f JOIN spans ON function = f.id'
+is "$(tr -d '\r' <"$out")" 1350 "functions that are only met in events"
+
 # All formats have calls, and the same ones.
 calls='SELECT f.name, count(*) AS calls, sum(dur_ns) AS total FROM spans JOIN functions f ON f.id = function
 	GROUP BY f.name ORDER BY f.name'

@@ -185,6 +185,11 @@ static struct sonde_recording *profile(void)
 				SONDE_NONE);
 	memory_context(recording, at)->line = 7;
 	memory_add_value(recording, track, at, metric, 1);
+	/* Without names: an address that is called from another. */
+	at = memory_add_context(recording, entry, SONDE_CONTEXT_INSTRUCTION, SONDE_CONTEXT_CALLED,
+				SONDE_NONE);
+	memory_add_context(recording, at, SONDE_CONTEXT_INSTRUCTION, SONDE_CONTEXT_CALLED,
+			   SONDE_NONE);
 	return recording;
 }
 
@@ -215,14 +220,14 @@ static void test_stack(void **state)
 	/* A line is where it ends, not on the way. */
 	path_is(query, "stack(3) LIKE 'main;%'", "1");
 	path_is(query, "stack(5) LIKE 'main;in;ner;%'", "1");
-	path_is(query, "stack(6)", "NULL");
+	path_is(query, "stack(7) = stack(6) || ';' || stack(6)", "1");
+	path_is(query, "stack(8)", "NULL");
 	path_is(query, "stack(-1)", "NULL");
 	path_is(query, "stack(NULL)", "NULL");
 	path_is(query, "stack(4, ';', 'c') IS NULL",
 		"error: there is no recording c in this query");
 	path_is(query, "stack()", "error: stack() takes a context, a separator and a recording");
-	path_is(query, "stack((SELECT id FROM contexts ORDER BY id DESC LIMIT 1)) LIKE 'main;%'",
-		"1");
+	path_is(query, "stack((SELECT id FROM contexts WHERE line = 7)) LIKE 'main;%'", "1");
 	query_close(query);
 	sonde_recording_close(recording);
 }

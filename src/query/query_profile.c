@@ -120,7 +120,7 @@ static enum sonde_status add_events(const struct build *build, uint32_t track,
 				    struct sonde_call_tree *calls, struct sonde_error *err)
 {
 	struct sonde_cursor *cursor = NULL;
-	struct sonde_batch batch;
+	struct sonde_batch batch = { 0 };
 	enum sonde_status status;
 
 	status = query_events_open(build->source, track, &cursor, err);

@@ -42,7 +42,7 @@ static uint64_t count_metrics(struct query_recording *source)
 static const char *metric_name(struct query_recording *source, uint64_t row,
 			       char space[SONDE_LABEL_SIZE])
 {
-	(void)space;
+	*space = '\0'; /* every metric has a name of its own */
 	return sonde_definitions_string(
 		source->definitions,
 		sonde_definitions_metric(source->definitions, (uint32_t)row)->name);

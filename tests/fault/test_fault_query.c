@@ -158,8 +158,8 @@ static void test_own_allocations(void **state)
 	static const char *const statements[] = {
 		"SELECT sum(dur_ns) FROM a.spans WHERE start_ns > 3 AND function IN (0, 1)",
 		"SELECT * FROM a.events WHERE kind = 'call' ORDER BY time_ns",
-		"SELECT c.name, stack(c.id), sum(value) FROM a.vals v JOIN a.contexts c ON "
-		"c.id = v.context WHERE v.scope = 'point' GROUP BY 1",
+		("SELECT c.name, stack(c.id), sum(value) FROM a.vals v JOIN a.contexts c ON "
+		 "c.id = v.context WHERE v.scope = 'point' GROUP BY 1"),
 		"SELECT d.json, a.value, a.type FROM a.details d JOIN a.args a ON a.detail = d.id",
 		"SELECT * FROM a.functions WHERE name = 'f'",
 		"SELECT s.*, f.name FROM b.spans s JOIN b.functions f ON f.id = s.function",
@@ -177,11 +177,11 @@ static void test_own_allocations(void **state)
 static void test_allocations_of_sqlite(void **state)
 {
 	static const char *const statements[] = {
-		"SELECT stack(context), sum(value) FROM a.vals WHERE scope = 'point' AND "
-		"metric = 'CALLS' GROUP BY 1",
+		("SELECT stack(context), sum(value) FROM a.vals WHERE scope = 'point' AND "
+		 "metric = 'CALLS' GROUP BY 1"),
 		"SELECT a.value, a.type, d.json FROM a.args a JOIN a.details d ON d.id = a.detail",
-		"SELECT sum(dur_ns) FROM a.spans WHERE function IN (SELECT id FROM a.functions WHERE "
-		"name = 'f')",
+		("SELECT sum(dur_ns) FROM a.spans WHERE function IN (SELECT id FROM a.functions "
+		 "WHERE name = 'f')"),
 	};
 	struct world world = { .statements = statements,
 			       .count = sizeof(statements) / sizeof(statements[0]) };

@@ -180,7 +180,8 @@ static char **sorted_lines(struct sonde_buffer *text, size_t *count)
 		char *end = strchr(place, '\n');
 		char **line = sonde_vec_push(&lines);
 
-		assert_non_null(line);
+		if (!line)
+			abort();
 		*end = '\0';
 		*line = place;
 		place = end + 1;

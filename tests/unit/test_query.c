@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -453,14 +454,36 @@ static void test_spans_of_samples(void **state)
 	sonde_recording_close(recording);
 }
 
+/* The same spans by time, by id and by parent, with and without the planner's help. */
+static void compare_at(struct query *query, uint64_t time_ns, uint64_t id)
+{
+	char pushed[300], kept[300];
+
+	snprintf(pushed, sizeof(pushed),
+		 "SELECT * FROM spans WHERE start_ns >= %" PRIu64 " AND start_ns < %" PRIu64,
+		 time_ns, time_ns + 2000);
+	snprintf(kept, sizeof(kept),
+		 "SELECT * FROM spans WHERE +start_ns >= %" PRIu64 " AND +start_ns < %" PRIu64,
+		 time_ns, time_ns + 2000);
+	query_expect_same(query, pushed, kept);
+	snprintf(pushed, sizeof(pushed),
+		 "SELECT * FROM spans WHERE id = %" PRIu64 " OR parent = %" PRIu64, id, id);
+	snprintf(kept, sizeof(kept),
+		 "SELECT * FROM spans WHERE +id = %" PRIu64 " OR +parent = %" PRIu64, id, id);
+	query_expect_same(query, pushed, kept);
+}
+
 /* Long tracks are entered in the middle, from marks that earlier statements left. */
 static void test_marks(void **state)
 {
-	static const unsigned int places[] = { 0, 5, 70000, 100000, 200000, 299999, 310000 };
+	/* some of them where a mark is: at the first batch after 65536 events, and again */
+	static const uint64_t places[] = { 0, 5, 66000, 132000, 200000, 299999 };
 	struct sonde_recording *recording = memory_recording_new(1000);
 	uint32_t process = memory_add_process(recording, "program");
 	uint64_t random = 9;
+	const struct sonde_event *events;
 	struct query *query;
+	size_t count;
 
 	(void)state;
 	for (unsigned int i = 0; i < 8; i++)
@@ -469,23 +492,14 @@ static void test_marks(void **state)
 		memory_add_track(recording, process, "t");
 		memory_add_calls(recording, track, 300000, 0, 8, false, &random);
 	}
+	events = memory_events(recording, 0, &count);
 	query = query_over(recording);
 	for (size_t i = 0; i < COUNT(places); i++) {
-		char pushed[300], kept[300];
+		uint64_t time_ns = events[places[i]].time_ns;
 
-		snprintf(pushed, sizeof(pushed),
-			 "SELECT * FROM spans WHERE start_ns >= %u AND start_ns < %u", places[i],
-			 places[i] + 2000);
-		snprintf(kept, sizeof(kept),
-			 "SELECT * FROM spans WHERE +start_ns >= %u AND +start_ns < %u", places[i],
-			 places[i] + 2000);
-		query_expect_same(query, pushed, kept);
-		query_expect_same(query, kept, pushed);
-		snprintf(pushed, sizeof(pushed), "SELECT * FROM spans WHERE id = %u OR parent = %u",
-			 places[i], places[i]);
-		snprintf(kept, sizeof(kept), "SELECT * FROM spans WHERE +id = %u OR +parent = %u",
-			 places[i], places[i]);
-		query_expect_same(query, pushed, kept);
+		compare_at(query, time_ns > 1000 ? time_ns - 1000 : 0, places[i]);
+		compare_at(query, time_ns, places[i] + 1);
+		compare_at(query, time_ns + 1, places[i] ? places[i] - 1 : 0);
 	}
 	query_close(query);
 	sonde_recording_close(recording);

@@ -84,13 +84,13 @@ static void test_allowed(void **state)
 		"INSERT INTO t SELECT * FROM spans",
 		"UPDATE t SET depth = 1",
 		"DELETE FROM t WHERE depth = 1",
-		"CREATE TEMP VIEW v AS SELECT f.name, s.* FROM spans s JOIN functions f "
-		"ON f.id = s.function",
+		("CREATE TEMP VIEW v AS SELECT f.name, s.* FROM spans s JOIN functions f "
+		 "ON f.id = s.function"),
 		"SELECT * FROM v",
 		"DROP VIEW v",
 		"DROP TABLE t",
-		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 9) "
-		"SELECT json_group_array(i) FROM n",
+		("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 9) "
+		 "SELECT json_group_array(i) FROM n"),
 	};
 	struct sonde_recording *recording = query_calls_new();
 	struct query *query = query_over(recording);
@@ -133,8 +133,8 @@ static void test_time_limit(void **state)
 		endless,
 		"SELECT count(*) FROM events a, events b, events c, events d",
 		/* rows that are refused below SQLite take time too */
-		"SELECT count(*) FROM events a CROSS JOIN events b CROSS JOIN events c CROSS JOIN events d "
-		"WHERE d.function = 99",
+		("SELECT count(*) FROM events a CROSS JOIN events b CROSS JOIN events c CROSS JOIN "
+		 "events d WHERE d.function = 99"),
 	};
 	struct sonde_recording *recording = query_calls_new();
 	struct query_source source = { .schema = "a", .recording = recording };

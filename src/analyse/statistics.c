@@ -200,7 +200,7 @@ static struct statistics_test test_of(double difference, double squared_error, d
 {
 	struct statistics_test test = { .difference = difference, .freedom = freedom, .p = 1 };
 
-	if (difference == 0)
+	if (!(fabs(difference) > 0) || isnan(squared_error))
 		return test;
 	test.t = squared_error > 0 ? difference / sqrt(squared_error) :
 				     copysign(INFINITY, difference);

@@ -286,6 +286,9 @@ static int compare_rows(const void *left, const void *right, void *user)
 	enum diff_sort sort = (enum diff_sort)diff->options->sort;
 	double first = sort_value(sort, a), second = sort_value(sort, b);
 
+	/* what is no number comes last */
+	first = isnan(first) ? -INFINITY : first;
+	second = isnan(second) ? -INFINITY : second;
 	if (sort != DIFF_SORT_NAME && first != second)
 		return first < second ? 1 : -1;
 	return compare_names(diff, a, b);

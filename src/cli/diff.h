@@ -68,6 +68,9 @@ void diff_put_p(struct sonde_buffer *out, double p);
 const char *diff_name(const struct diff *diff, const struct compare_row *row, char *space,
 		      size_t size);
 
+/* Of rows by context: the function that called this one, however many loops are between; 0: none. */
+uint32_t diff_caller(const struct comparison *comparison, uint32_t context);
+
 /* What there is to say in one line about the whole, without an end. */
 void diff_put_verdict(struct sonde_buffer *out, const struct diff *diff);
 /* How rows were judged; nothing where they were not. */

@@ -126,16 +126,10 @@ static void put_json_path(struct sonde_json_writer *json, const struct compariso
 
 	sonde_json_key(json, "callers");
 	sonde_json_array_begin_inline(json);
-	context = contexts[context].parent;
-	for (; context && context != SONDE_NONE && count < MOST_PATH;
-	     context = contexts[context].parent) {
-		if (contexts[context].kind > SONDE_CONTEXT_FUNCTION)
-			continue;
-		count++;
+	while ((context = diff_caller(comparison, context)) && count++ < MOST_PATH)
 		sonde_json_string(json,
 				  sonde_context_label(comparison->whole->definitions,
 						      &contexts[context], space, sizeof(space)));
-	}
 	sonde_json_array_end(json);
 }
 

@@ -31,7 +31,9 @@ struct tree {
 
 static double total_change(const struct compare_row *row)
 {
-	return fabs(row->total.after - row->total.before);
+	double change = fabs(row->total.after - row->total.before);
+
+	return isnan(change) ? 0 : change;
 }
 
 static int compare_rows(const void *left, const void *right)

@@ -126,22 +126,27 @@ void diff_put_p(struct sonde_buffer *out, double p)
 		sonde_buffer_put_format(out, "%.2g", p);
 }
 
+uint32_t diff_caller(const struct comparison *comparison, uint32_t context)
+{
+	uint32_t parent = comparison->whole->contexts[context].parent;
+	uint32_t row = parent == SONDE_NONE ? SONDE_NONE : comparison->row_of_context[parent];
+
+	return row == SONDE_NONE ? 0 : comparison->rows.items[row].place.context;
+}
+
 const char *diff_name(const struct diff *diff, const struct compare_row *row, char *space,
 		      size_t size)
 {
 	const struct comparison *comparison = &diff->comparison;
 	const struct sonde_context *contexts = comparison->whole->contexts;
 	char label[512];
-	uint32_t context, callers = 0;
+	uint32_t context = row->place.context, callers = 0;
 	size_t length;
 
 	compare_label(comparison, row, space, size);
 	if (comparison->by != COMPARE_CONTEXT)
 		return space;
-	context = contexts[row->place.context].parent;
-	for (; context && context != SONDE_NONE; context = contexts[context].parent) {
-		if (contexts[context].kind > SONDE_CONTEXT_FUNCTION)
-			continue;
+	while ((context = diff_caller(comparison, context))) {
 		length = strlen(space);
 		if (++callers > MOST_CALLERS || size - length < 8) {
 			snprintf(space + length, size - length, " < ...");

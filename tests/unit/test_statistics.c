@@ -155,6 +155,10 @@ static void welch_without_variance(void **state)
 	after.count = 1;
 	assert_true(statistics_welch(&before, &after).p == 1);
 	assert_true(statistics_sample(NULL, 0).mean == 0);
+	/* and of what is no number nobody knows anything */
+	after = (struct statistics_sample){ .count = 3, .mean = NAN, .variance = NAN };
+	assert_true(statistics_welch(&before, &after).p == 1);
+	assert_true(statistics_welch(&after, &after).p == 1);
 }
 
 static void prior(void **state)

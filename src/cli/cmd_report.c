@@ -377,6 +377,8 @@ static int make_and_print(struct report_build *build, const struct view_kind *ki
 	else
 		code = finish(build, kind, &report);
 	report_view_release(&report.view);
+	build->view = NULL;
+	build->summary = NULL;
 	return code;
 }
 
@@ -451,6 +453,8 @@ static int search(struct report_build *build, const struct view_kind *kind,
 		code = finish(build, kind, &report);
 	}
 	report_view_release(&report.view);
+	build->view = NULL;
+	build->summary = NULL;
 	return code;
 }
 

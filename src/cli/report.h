@@ -123,6 +123,6 @@ void report_put_label(struct report_view *view, const char *label, const char *s
 
 /* Columns and cells that a tree and a hot path have. */
 void report_add_context_columns(struct report_build *build);
-void report_put_context(struct report_build *build, uint32_t context, uint32_t depth);
+void report_put_context(struct report_build *build, uint32_t number, uint32_t depth);
 
 #endif

@@ -45,6 +45,7 @@ struct report_build {
 	double whole; /* of the metric; 0: shares mean nothing */
 	double least; /* share of the whole that a row must have */
 	bool for_programs;
+	const struct report *report; /* of which these are parts: */
 	struct report_view *view;
 	struct report_summary *summary;
 	struct sonde_error err;

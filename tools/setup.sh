@@ -3,7 +3,8 @@
 # Installs the packages that are missing for the groups named: build, test, lint, bench. Says what
 # it installs and why; says nothing where nothing is missing. Needs Debian or Ubuntu to install;
 # elsewhere it prints what is missing and stops with 2. For test and bench it then has npm put the
-# existing reader of wtf-trace files and the SDK of OpenTelemetry into tests/interop/node_modules.
+# existing reader of wtf-trace files, the SDK of OpenTelemetry and the driver of a browser into
+# tests/interop/node_modules.
 set -eu
 
 groups=" ${*:-build} "
@@ -70,6 +71,13 @@ clang_tool_is_settled() {
 	apt-cache show "$1" && ! apt-cache show "$1-14"
 }
 
+# Ubuntu has a package of that name which brings no browser but asks for snap: tests do without.
+browser_is_settled() {
+	has chromium && return 0
+	has apt-cache || return 0
+	! apt-cache show chromium | grep -q '^Depends:.*libc6'
+}
+
 list_missing() {
 	missing='' reasons=''
 	need build gcc 'compiles the library and the command' has gcc
@@ -100,8 +108,9 @@ list_missing() {
 	need test zsh 'checks its completion' has zsh
 	need test fish 'checks its completion' has fish
 	need test dpkg-dev 'unpacks the sources of programs to record' has dpkg-source
-	need test nodejs 'runs the existing reader of wtf-trace files and the SDK of OpenTelemetry' has node
-	need test npm 'installs these two' has npm
+	need test nodejs 'runs the existing reader of wtf-trace files, the SDK of OpenTelemetry, a browser' has node
+	need test npm 'installs what drives these' has npm
+	need test chromium 'shows flame graphs and pages of reports' browser_is_settled
 	need test libopenmpi-dev 'merging on many nodes is tested with it' has_mpi
 	need test openmpi-bin 'starts the processes of that' has mpirun
 	need test tcl 'puts sqlite together from its sources' has tclsh
@@ -151,8 +160,8 @@ install_modules() {
 	modules=$root/tests/interop
 	installed=$modules/node_modules/.installed
 	cmp -s "$modules/package-lock.json" "$installed" && return 0
-	echo 'Installing with npm: tracing-framework, the existing reader of wtf-trace files, and the' \
-		'SDK of OpenTelemetry'
+	echo 'Installing with npm: tracing-framework, the existing reader of wtf-trace files, the SDK of' \
+		'OpenTelemetry, and playwright-core, which drives a browser'
 	if ! output=$(cd "$modules" && npm ci --ignore-scripts --omit=optional --no-audit --no-fund \
 		</dev/null 2>&1); then
 		printf '%s\n' "$output" >&2

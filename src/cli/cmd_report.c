@@ -10,6 +10,7 @@
 #include "cli/suggest.h"
 
 #define DECIMALS_MOST 9
+#define PAGE_ROWS 1000 /* of a table in HTML */
 
 static const struct cli_choice group_choices[] = {
 	[GROUP_FUNCTION] = { "function", "as without it" },
@@ -121,6 +122,13 @@ static const struct cli_option output_options[] = {
 	  .kind = CLI_FLAG,
 	  .help = "print CSV (RFC 4180) with a header",
 	  .offset = offsetof(struct report_options, csv) },
+	{ .name = "html",
+	  .argument = "FILE",
+	  .kind = CLI_PATH,
+	  .help = "write a page for a browser, with tables to sort and filter and the flame graph; "
+		  "'-' is the standard output; where no other report is chosen, functions, tree and "
+		  "threads are all in it",
+	  .offset = offsetof(struct report_options, html) },
 	{ 0 },
 };
 
@@ -221,8 +229,8 @@ static int check_options(struct cli *cli, const struct report_options *options,
 	enum report_group group = report_group_of(options);
 	bool takes_functions = kind->takes_functions && group != GROUP_FILE;
 
-	if (options->json && options->csv)
-		return cli_usage(cli, "--json and --csv exclude each other");
+	if (options->json + options->csv + (options->html != NULL) > 1)
+		return cli_usage(cli, "--json, --csv and --html exclude each other");
 	if (options->parts && !options->critical_path)
 		return cli_usage(cli, "--parts is for --critical-path");
 	if (options->critical_path && cli->operand_count > 1)
@@ -333,9 +341,9 @@ static void advise(const struct report_build *build)
 }
 
 /* The rows are there: sorts, cuts and prints them. */
-static int finish(struct report_build *build, const struct view_kind *kind,
-		  const struct report *report)
+static int finish(struct report_build *build, const struct view_kind *kind)
 {
+	const struct report *report = build->report;
 	uint64_t limit = build->options->limit;
 	int code = CLI_OK;
 
@@ -344,10 +352,14 @@ static int finish(struct report_build *build, const struct view_kind *kind,
 	if (code != CLI_OK)
 		return code;
 	if (limit == UINT64_MAX)
-		limit = build->for_programs ? 0 : kind->limit;
+		limit = build->for_programs ? 0 : build->options->html ? PAGE_ROWS : kind->limit;
 	report_limit(build->view, limit);
 	if (build->view->failed)
 		return cli_fail_nomem(build->cli);
+	if (build->options->html)
+		return report_write_html(build, report,
+					 kind == &list_kind &&
+						 build->options->group_by == GROUP_NOT_GIVEN);
 	print(build, report);
 	if (!build->for_programs)
 		advise(build);
@@ -357,19 +369,11 @@ static int finish(struct report_build *build, const struct view_kind *kind,
 static int make_and_print(struct report_build *build, const struct view_kind *kind,
 			  const struct report_sources *sources)
 {
-	struct report report = { 0 };
-	int code;
-
-	build->view = &report.view;
-	build->summary = &report.summary;
 	if (!report_summarise(build, sources))
 		return cli_fail_nomem(build->cli);
 	if (build->cct->metric_count && !kind->make(build))
-		code = cli_fail(build->cli, &build->err);
-	else
-		code = finish(build, kind, &report);
-	report_view_release(&report.view);
-	return code;
+		return cli_fail(build->cli, &build->err);
+	return finish(build, kind);
 }
 
 static int report_tree(struct report_build *build, const struct view_kind *kind,
@@ -386,7 +390,7 @@ static int report_tree(struct report_build *build, const struct view_kind *kind,
 	if (options->min)
 		code = parse_least(build);
 	else if (!build->for_programs)
-		build->least = kind->least;
+		build->least = options->html ? kind->least / 10 : kind->least;
 	if (!(build->whole > 0))
 		build->least = 0;
 	return code == CLI_OK ? make_and_print(build, kind, sources) : code;
@@ -430,20 +434,18 @@ static int search(struct report_build *build, const struct view_kind *kind,
 		  struct report_sources *sources)
 {
 	struct cli *cli = build->cli;
-	struct report report = { .summary = { .metric = "", .only_threads = true } };
 	int code = CLI_OK;
 
-	build->view = &report.view;
-	build->summary = &report.summary;
+	*build->summary = (struct report_summary){ .metric = "", .only_threads = true };
 	for (size_t i = 0; i < cli->operand_count && code == CLI_OK; i++)
 		code = search_one(build, kind, cli->operands[i], sources);
-	if (code == CLI_OK && report_name_sources(cli, sources)) {
-		report.summary.sources = sources->list.items;
-		report.summary.source_count = sources->list.count;
-		code = finish(build, kind, &report);
-	}
-	report_view_release(&report.view);
-	return code;
+	if (code != CLI_OK)
+		return code;
+	if (!report_name_sources(cli, sources))
+		return CLI_FAILED;
+	build->summary->sources = sources->list.items;
+	build->summary->source_count = sources->list.count;
+	return finish(build, kind);
 }
 
 static int analyse(struct report_build *build, const struct view_kind *kind,
@@ -477,14 +479,19 @@ static int run(struct cli *cli, const void *parsed)
 	const struct report_options *options = parsed;
 	const struct view_kind *kind = choose_view(cli, options);
 	struct report_sources sources = { 0 };
+	struct report report = { 0 };
 	struct report_build build = { .cli = cli,
 				      .options = options,
+				      .report = &report,
+				      .view = &report.view,
+				      .summary = &report.summary,
 				      .for_programs = options->json || options->csv };
 	int code = kind ? check_options(cli, options, kind) : CLI_USAGE;
 
 	if (code != CLI_OK)
 		return code;
 	code = kind->find ? search(&build, kind, &sources) : analyse(&build, kind, &sources);
+	report_view_release(&report.view);
 	sonde_vec_release(&sources.list);
 	return code;
 }
@@ -585,6 +592,7 @@ const struct cli_command cmd_report = {
 			{ "sonde report --lines --min 1% database",
 			  "hot source lines of a profile" },
 			{ "sonde report --sort p99_ns --limit 10 trace", "the slowest slow calls" },
+			{ "sonde report --html report.html trace", "a page for a browser" },
 			{ "sonde report --json trace", "everything, for a program" },
 			{ 0 },
 		},

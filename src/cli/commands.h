@@ -11,6 +11,7 @@ extern const struct cli_command cmd_info;
 extern const struct cli_command cmd_dump;
 extern const struct cli_command cmd_report;
 extern const struct cli_command cmd_check;
+extern const struct cli_command cmd_flame;
 extern const struct cli_command cmd_formats;
 extern const struct cli_command cmd_recover;
 extern const struct cli_command cmd_convert;

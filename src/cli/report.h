@@ -45,6 +45,7 @@ struct report_build {
 	double whole; /* of the metric; 0: shares mean nothing */
 	double least; /* share of the whole that a row must have */
 	bool for_programs;
+	const struct report *report; /* of which these are parts: */
 	struct report_view *view;
 	struct report_summary *summary;
 	struct sonde_error err;
@@ -80,6 +81,12 @@ typedef bool report_searcher(struct report_build *build, struct sonde_recording 
 			     const struct sonde_run_options *options);
 report_searcher report_find_errors;
 report_searcher report_find_critical_path;
+
+/*
+ * Writes the page of --html: what was asked for, with `whole` the tree and the tracks too, and the flame graph.
+ * Returns an exit code.
+ */
+int report_write_html(struct report_build *build, const struct report *report, bool whole);
 
 /* The list that options ask for, --lines and --modules too. */
 enum report_group report_group_of(const struct report_options *options);
@@ -117,6 +124,6 @@ void report_put_label(struct report_view *view, const char *label, const char *s
 
 /* Columns and cells that a tree and a hot path have. */
 void report_add_context_columns(struct report_build *build);
-void report_put_context(struct report_build *build, uint32_t context, uint32_t depth);
+void report_put_context(struct report_build *build, uint32_t number, uint32_t depth);
 
 #endif

@@ -132,7 +132,5 @@ void report_put_losses(struct sonde_buffer *out, const struct report_summary *su
 void report_put_screen(struct cli *cli, const struct report *report);
 void report_put_json(struct cli *cli, const struct report *report);
 void report_put_csv(struct cli *cli, const struct report *report);
-/* A page that needs nothing else. */
-void report_put_html(struct sonde_buffer *out, const struct report *report);
 
 #endif

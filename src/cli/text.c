@@ -55,6 +55,16 @@ static size_t plain_length(const char *text, size_t size)
 	return length;
 }
 
+size_t cli_next_character(const char *text, size_t size, uint32_t *character)
+{
+	size_t length = sonde_utf8_length(text, size);
+
+	*character = length ? code_point_of(text, length) : 0xfffd;
+	if (is_harmful(*character) || *character == 0xfffe || *character == 0xffff)
+		*character = 0xfffd;
+	return length ? length : 1;
+}
+
 void cli_put_escaped_sized(struct sonde_buffer *out, const char *text, size_t size)
 {
 	while (size) {

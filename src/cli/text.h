@@ -13,6 +13,12 @@ void cli_put_escaped(struct sonde_buffer *out, const char *text);
 /* The same of a text that may have NULs. */
 void cli_put_escaped_sized(struct sonde_buffer *out, const char *text, size_t size);
 
+/*
+ * Steps over one character (size > 0) and gives the bytes it has. What escapes would be made of, and what
+ * markup cannot hold, is U+FFFD.
+ */
+size_t cli_next_character(const char *text, size_t size, uint32_t *character);
+
 /* A field of CSV (RFC 4180), in quotes where it needs them. */
 void cli_put_csv(struct sonde_buffer *out, const char *text, size_t size);
 

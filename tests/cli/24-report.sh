@@ -64,8 +64,17 @@ run report --tree --function parse trace
 exits 0 "--tree with --function"
 out_has '  parse$' "the function is there"
 run report --json --tree --function parse trace
-json "all(any('parse' == other['name'] for other in
-     [r for i, r in enumerate(rows) if True]) for row in rows) and rows" "paths through it"
+cat >"$work/paths.py" <<'END'
+import json, sys
+rows = json.load(open(sys.argv[1], encoding="utf-8"))["rows"]
+path = []
+for row, after in zip(rows, rows[1:] + [{"depth": 0}]):
+    path[row["depth"]:] = [row["name"]]
+    assert after["depth"] > row["depth"] or "parse" in path, path
+assert rows
+END
+python3 "$work/paths.py" "$out" 2>"$err"
+ok $? "only paths through it" || explain "$err"
 json "rows[0]['total_ns'] == 653377" "and times stay true"
 run report --callers --limit 3 trace
 exits 0 "--callers"
@@ -166,7 +175,7 @@ exits 0 "an empty recording"
 err_has 'nothing was recorded that takes time' "it is told"
 run report --json empty
 json "rows == [] and report['calls'] == 0" "in JSON"
-for view in --tree --callers --hot-path --threads --imbalance --errors --lines --modules; do
+for view in --tree --callers --hot-path --threads --imbalance --errors --critical-path --lines --modules; do
 	run report $view empty
 	exits 0 "an empty recording: $view"
 	run report $view --csv empty
@@ -179,7 +188,7 @@ out_has '^  the recording was not finished: its end may be missing$' "and what t
 out_has ' OPEN ' "calls that were open"
 
 for recording in trace trace.wtf-trace database run.m "$zts" "$hpcdb"; do
-	for view in '' --tree --callers --hot-path --threads --imbalance --errors --lines --modules; do
+	for view in '' --tree --callers --hot-path --threads --imbalance --errors --critical-path --lines --modules; do
 		# shellcheck disable=SC2086 # no view is no argument
 		run report $view --json "$recording"
 		[ "$code" -eq 0 ] && python3 -m json.tool "$out" >/dev/null 2>&1

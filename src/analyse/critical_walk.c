@@ -87,12 +87,13 @@ static void end_segment(struct critical_walk *walk, const struct critical_jump *
 	for (size_t i = 0; i < walk->touched.count; i++) {
 		uint32_t node = walk->touched.items[i];
 
-		if (walk->segment_ns[node] > segment.node_ns ||
-		    (walk->segment_ns[node] == segment.node_ns && node < segment.node)) {
+		uint64_t spent = walk->segment_ns[node];
+
+		if (spent > segment.node_ns || (spent == segment.node_ns && node < segment.node)) {
 			segment.node = node;
-			segment.node_ns = walk->segment_ns[node];
+			segment.node_ns = spent;
 		}
-		walk->path_ns[node] += walk->segment_ns[node];
+		walk->path_ns[node] += spent;
 		walk->segment_ns[node] = 0;
 	}
 	if (segment.to_ns > segment.from_ns || jump->reason == CRITICAL_START)

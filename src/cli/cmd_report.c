@@ -341,9 +341,9 @@ static void advise(const struct report_build *build)
 }
 
 /* The rows are there: sorts, cuts and prints them. */
-static int finish(struct report_build *build, const struct view_kind *kind,
-		  const struct report *report)
+static int finish(struct report_build *build, const struct view_kind *kind)
 {
+	const struct report *report = build->report;
 	uint64_t limit = build->options->limit;
 	int code = CLI_OK;
 
@@ -369,19 +369,11 @@ static int finish(struct report_build *build, const struct view_kind *kind,
 static int make_and_print(struct report_build *build, const struct view_kind *kind,
 			  const struct report_sources *sources)
 {
-	struct report report = { 0 };
-	int code;
-
-	build->view = &report.view;
-	build->summary = &report.summary;
 	if (!report_summarise(build, sources))
 		return cli_fail_nomem(build->cli);
 	if (build->cct->metric_count && !kind->make(build))
-		code = cli_fail(build->cli, &build->err);
-	else
-		code = finish(build, kind, &report);
-	report_view_release(&report.view);
-	return code;
+		return cli_fail(build->cli, &build->err);
+	return finish(build, kind);
 }
 
 static int report_tree(struct report_build *build, const struct view_kind *kind,
@@ -442,20 +434,18 @@ static int search(struct report_build *build, const struct view_kind *kind,
 		  struct report_sources *sources)
 {
 	struct cli *cli = build->cli;
-	struct report report = { .summary = { .metric = "", .only_threads = true } };
 	int code = CLI_OK;
 
-	build->view = &report.view;
-	build->summary = &report.summary;
+	*build->summary = (struct report_summary){ .metric = "", .only_threads = true };
 	for (size_t i = 0; i < cli->operand_count && code == CLI_OK; i++)
 		code = search_one(build, kind, cli->operands[i], sources);
-	if (code == CLI_OK && report_name_sources(cli, sources)) {
-		report.summary.sources = sources->list.items;
-		report.summary.source_count = sources->list.count;
-		code = finish(build, kind, &report);
-	}
-	report_view_release(&report.view);
-	return code;
+	if (code != CLI_OK)
+		return code;
+	if (!report_name_sources(cli, sources))
+		return CLI_FAILED;
+	build->summary->sources = sources->list.items;
+	build->summary->source_count = sources->list.count;
+	return finish(build, kind);
 }
 
 static int analyse(struct report_build *build, const struct view_kind *kind,
@@ -489,14 +479,19 @@ static int run(struct cli *cli, const void *parsed)
 	const struct report_options *options = parsed;
 	const struct view_kind *kind = choose_view(cli, options);
 	struct report_sources sources = { 0 };
+	struct report report = { 0 };
 	struct report_build build = { .cli = cli,
 				      .options = options,
+				      .report = &report,
+				      .view = &report.view,
+				      .summary = &report.summary,
 				      .for_programs = options->json || options->csv };
 	int code = kind ? check_options(cli, options, kind) : CLI_USAGE;
 
 	if (code != CLI_OK)
 		return code;
 	code = kind->find ? search(&build, kind, &sources) : analyse(&build, kind, &sources);
+	report_view_release(&report.view);
 	sonde_vec_release(&sources.list);
 	return code;
 }

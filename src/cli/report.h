@@ -45,6 +45,7 @@ struct report_build {
 	double whole; /* of the metric; 0: shares mean nothing */
 	double least; /* share of the whole that a row must have */
 	bool for_programs;
+	const struct report *report; /* of which these are parts: */
 	struct report_view *view;
 	struct report_summary *summary;
 	struct sonde_error err;
@@ -123,6 +124,6 @@ void report_put_label(struct report_view *view, const char *label, const char *s
 
 /* Columns and cells that a tree and a hot path have. */
 void report_add_context_columns(struct report_build *build);
-void report_put_context(struct report_build *build, uint32_t context, uint32_t depth);
+void report_put_context(struct report_build *build, uint32_t number, uint32_t depth);
 
 #endif

@@ -175,7 +175,7 @@ exits 0 "an empty recording"
 err_has 'nothing was recorded that takes time' "it is told"
 run report --json empty
 json "rows == [] and report['calls'] == 0" "in JSON"
-for view in --tree --callers --hot-path --threads --imbalance --errors --lines --modules; do
+for view in --tree --callers --hot-path --threads --imbalance --errors --critical-path --lines --modules; do
 	run report $view empty
 	exits 0 "an empty recording: $view"
 	run report $view --csv empty
@@ -188,7 +188,7 @@ out_has '^  the recording was not finished: its end may be missing$' "and what t
 out_has ' OPEN ' "calls that were open"
 
 for recording in trace trace.wtf-trace database run.m "$zts" "$hpcdb"; do
-	for view in '' --tree --callers --hot-path --threads --imbalance --errors --lines --modules; do
+	for view in '' --tree --callers --hot-path --threads --imbalance --errors --critical-path --lines --modules; do
 		# shellcheck disable=SC2086 # no view is no argument
 		run report $view --json "$recording"
 		[ "$code" -eq 0 ] && python3 -m json.tool "$out" >/dev/null 2>&1

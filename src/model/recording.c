@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/format.h"
 #include "base/now.h"
+#include "formats/format.h"
 #include "model/recording.h"
 #include "model/remap.h"
 

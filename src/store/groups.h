@@ -6,8 +6,8 @@
 #ifndef SONDE_STORE_GROUPS_H
 #define SONDE_STORE_GROUPS_H
 
-#include "store/find.h"
 #include "base/sketch.h"
+#include "store/find.h"
 
 enum sonde_stats_by {
 	SONDE_STATS_METHOD,    /* every record counts, by its method */

@@ -385,24 +385,64 @@ static enum sonde_status target_track_end(struct sonde_sink *sink, uint32_t trac
 	return sonde_call_tree_end(((struct target *)sink)->tree, NULL, NULL, err);
 }
 
-static enum sonde_status read_track(struct work *work, uint32_t track, struct sonde_sink *sink,
-				    struct sonde_error *err)
+static enum sonde_status raw_function(void *user, uint64_t key, uint32_t *function,
+				      struct sonde_error *err)
 {
-	struct sonde_cursor *cursor = NULL;
-	struct sonde_batch batch;
-	enum sonde_status status = sonde_cursor_open(work->recording, track, &cursor, err);
+	struct sonde_cursor *cursor = user;
 
-	while (!status && !(status = sonde_cursor_next(cursor, &batch, err))) {
+	return cursor->ops->raw_function(cursor, key, function, err);
+}
+
+/* A track as it is; as it lies in the file, where the format allows that. */
+static enum sonde_status read_whole_track(struct work *work, struct sonde_cursor *cursor,
+					  struct target *target, struct sonde_error *err)
+{
+	bool is_raw = cursor->ops->next_raw;
+	struct sonde_raw_events raw;
+	struct sonde_batch batch;
+	enum sonde_status status;
+
+	for (;;) {
+		size_t count;
+
+		status = is_raw ? cursor->ops->next_raw(cursor, &raw, err) :
+				  sonde_cursor_next(cursor, &batch, err);
+		if (status)
+			break;
+		count = is_raw ? raw.count : batch.count;
+		status = is_raw ? sonde_call_tree_add_raw(target->tree, raw.bytes, count,
+							  raw_function, cursor, err) :
+				  sonde_call_tree_add(target->tree, batch.events, count, NULL, NULL,
+						      err);
+		if (!status)
+			status = sonde_meter_add(&work->meter, count, err);
+		if (status)
+			return status;
+		target->event_count += count;
+	}
+	return status == SONDE_END ? sonde_call_tree_end(target->tree, NULL, NULL, err) : status;
+}
+
+/* A track through filters. */
+static enum sonde_status read_track(struct work *work, struct sonde_cursor *cursor, uint32_t track,
+				    struct sonde_sink *sink, struct sonde_error *err)
+{
+	struct sonde_batch batch;
+	enum sonde_status status;
+
+	while (!(status = sonde_cursor_next(cursor, &batch, err))) {
 		status = sink->ops->events(sink, track, &batch, err);
 		if (!status)
 			status = sonde_meter_add(&work->meter, batch.count, err);
+		if (status)
+			return status;
 	}
-	sonde_cursor_free(cursor);
 	return status == SONDE_END ? sink->ops->track_end(sink, track, err) : status;
 }
 
 /* The filters that the selection asks for, and behind them the tree. */
-static enum sonde_status filter_track(struct work *work, uint32_t track, struct target *target,
+static enum sonde_status filter_track(struct work *work, struct sonde_cursor *cursor,
+				      uint32_t track, struct target *target,
 				      struct sonde_error *err)
 {
 	const struct sonde_selection_spec *spec = work->spec;
@@ -418,9 +458,24 @@ static enum sonde_status filter_track(struct work *work, uint32_t track, struct 
 		first = cut;
 	}
 	if (!status)
-		status = read_track(work, track, first, err);
+		status = read_track(work, cursor, track, first, err);
 	sonde_sink_free(cut);
 	sonde_sink_free(select);
+	return status;
+}
+
+static enum sonde_status take_track(struct work *work, uint32_t track, struct target *target,
+				    struct sonde_error *err)
+{
+	const struct sonde_selection_spec *spec = work->spec;
+	bool is_whole = !sonde_select_is_needed(spec) && !spec->from_ns && !spec->to_ns;
+	struct sonde_cursor *cursor = NULL;
+	enum sonde_status status = sonde_cursor_open(work->recording, track, &cursor, err);
+
+	if (!status)
+		status = is_whole ? read_whole_track(work, cursor, target, err) :
+				    filter_track(work, cursor, track, target, err);
+	sonde_cursor_free(cursor);
 	return status;
 }
 
@@ -441,7 +496,7 @@ static enum sonde_status do_piece(void *user, size_t number, struct sonde_error 
 
 	if (!target.tree)
 		return sonde_fail_nomem(err);
-	status = filter_track(work, piece->track, &target, err);
+	status = take_track(work, piece->track, &target, err);
 	if (!status) {
 		track->event_count = target.event_count;
 		sonde_call_tree_times(target.tree, &track->first_ns, &track->last_ns);

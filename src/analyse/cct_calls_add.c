@@ -67,8 +67,12 @@ static void spread_add(struct cct_whole_spread *spread, uint32_t place, uint64_t
 static bool spread_totals(struct cct_totals *totals, struct cct_whole_spread *spreads,
 			  uint32_t number, struct cct_totals *more)
 {
-	bool happened = spreads || !totals->values.count;
+	bool happened = true;
 
+	if (!totals->touched.count)
+		return true;
+	if (!spreads)
+		return false;
 	for (size_t i = 0; happened && i < totals->touched.count; i++) {
 		uint32_t item = totals->touched.items[i];
 		uint64_t value = totals->values.items[item];
@@ -111,8 +115,8 @@ static void adding_release(struct adding *adding)
 	free(adding->next);
 }
 
-static enum sonde_status adding_init(struct adding *adding, const struct sonde_call_tree *tree,
-				     uint32_t metric, struct sonde_error *err)
+/* False where memory failed; to be released in any case. */
+static bool adding_init(struct adding *adding, const struct sonde_call_tree *tree, uint32_t metric)
 {
 	*adding = (struct adding){ 0 };
 	adding->nodes = sonde_call_tree_nodes(tree, &adding->count);
@@ -120,10 +124,8 @@ static enum sonde_status adding_init(struct adding *adding, const struct sonde_c
 	adding->totals = calloc(adding->count, sizeof(*adding->totals));
 	adding->first = calloc(adding->count, sizeof(*adding->first));
 	adding->next = calloc(adding->count, sizeof(*adding->next));
-	if (!adding->places || !adding->totals || !adding->first || !adding->next) {
-		adding_release(adding);
-		return sonde_fail_nomem(err);
-	}
+	if (!adding->places || !adding->totals || !adding->first || !adding->next)
+		return false;
 	for (uint32_t i = adding->count; i-- > 1;) {
 		uint32_t parent = adding->nodes[i].parent;
 
@@ -138,7 +140,7 @@ static enum sonde_status adding_init(struct adding *adding, const struct sonde_c
 		if (!parent)
 			adding->totals[0] += adding->totals[i];
 	}
-	return SONDE_OK;
+	return true;
 }
 
 static enum sonde_status add_paths(struct cct_work *work, uint32_t track, struct adding *adding,
@@ -277,10 +279,12 @@ enum sonde_status cct_work_add_track(struct cct_work *work, const struct cct_pie
 {
 	struct cct_track *track = &work->body->tracks[piece->track];
 	struct adding adding;
-	enum sonde_status status = adding_init(&adding, tree, work->spread_metric, err);
+	enum sonde_status status = SONDE_OK;
 
-	if (status)
-		return status;
+	if (!adding_init(&adding, tree, work->spread_metric)) {
+		adding_release(&adding);
+		return sonde_fail_nomem(err);
+	}
 	for (uint32_t i = 1; i < adding.count; i++) {
 		track->totals[CCT_METRIC_CALLS] += (double)adding.nodes[i].calls;
 		if (!adding.nodes[i].parent)

@@ -191,18 +191,24 @@ static int compare_numbers(const void *a, const void *b)
 static void count_plainly(struct plain *plain, const struct sonde_recording *recording,
 			  uint32_t track)
 {
-	const struct sonde_event *open[512];
+	struct {
+		uint32_t function;
+		uint64_t time_ns;
+	} open[512] = { 0 };
 	size_t depth = 0, count;
 	const struct sonde_event *events = memory_events(recording, track, &count);
 
 	for (size_t i = 0; i < count; i++) {
 		if (events[i].kind == SONDE_EVENT_CALL) {
-			open[depth++] = &events[i];
+			open[depth].function = events[i].function;
+			open[depth++].time_ns = events[i].time_ns;
 		} else if (sonde_event_leaves(&events[i])) {
-			uint32_t function = open[--depth]->function;
+			uint32_t function;
 
+			assert_true(depth > 0);
+			function = open[--depth].function;
 			plain->durations[function][plain->counts[function]++] =
-				events[i].time_ns - open[depth]->time_ns;
+				events[i].time_ns - open[depth].time_ns;
 		}
 	}
 	assert_int_equal(depth, 0);

@@ -374,9 +374,9 @@ static void hostile_bytes_are_survived(void **state)
 	assert_int_equal(cct_build(source, &options, &cct, NULL), SONDE_OK);
 	assert_true(cct_archive_write((struct cct_body *)cct, "subject", &bytes));
 	assert_null(cct_archive_read(bytes.data, bytes.size, "another"));
-	for (size_t size = 0; size < bytes.size; size += 1 + size / 50)
+	for (size_t size = 0; size < bytes.size; size += 1 + size / 20)
 		assert_null(cct_archive_read(bytes.data, size, "subject"));
-	for (size_t i = 11; i < bytes.size; i += 1 + i / 600) {
+	for (size_t i = 11; i < bytes.size; i += 1 + i / 150) {
 		static const uint8_t values[] = { 0, 1, 0x7f, 0xff };
 
 		for (size_t k = 0; k < sizeof(values); k++) {

@@ -280,7 +280,14 @@ static void changes_are_noticed(void **state)
 	write_recording(source, "calls.atf", "atf");
 	assert_false(is_cached("calls.atf"));
 	assert_true(is_cached("calls.atf"));
-	/* another time of one file, a new file, one less */
+	/* one file is older, and nothing else is different */
+	put_file("calls.atf/beside", "x");
+	set_time("calls.atf/beside", 900000000);
+	assert_false(is_cached("calls.atf"));
+	set_time("calls.atf/beside", 900000001);
+	assert_false(is_cached("calls.atf"));
+	assert_true(is_cached("calls.atf"));
+	/* all are newer, a file is new, one less */
 	set_times_below("calls.atf", 1000000007);
 	assert_false(is_cached("calls.atf"));
 	assert_true(is_cached("calls.atf"));

@@ -316,12 +316,35 @@ static enum sonde_status check_selection(const struct sonde_recording *recording
 	return SONDE_OK;
 }
 
+static enum sonde_status build(struct sonde_recording *recording, const struct cct_options *options,
+			       struct cct_body **built, struct sonde_error *err)
+{
+	struct cct_body *body = cct_body_new();
+	enum sonde_status status;
+
+	*built = NULL;
+	if (!body)
+		return sonde_fail_nomem(err);
+	if (is_of_calls(recording))
+		status = cct_build_calls(body, recording, options, err);
+	else
+		status = cct_build_profile(body, recording, options, err);
+	if (!status)
+		status = cct_body_finish(body, err);
+	if (status)
+		cct_free(&body->cct);
+	else
+		*built = body;
+	return status;
+}
+
 enum sonde_status cct_build(struct sonde_recording *recording, const struct cct_options *options,
 			    struct cct **cct, struct sonde_error *err)
 {
 	static const struct sonde_selection_spec everything;
 	struct cct_options used = options ? *options : (struct cct_options){ 0 };
-	struct cct_body *body;
+	bool of_calls = is_of_calls(recording);
+	struct cct_body *body = NULL;
 	enum sonde_status status;
 
 	*cct = NULL;
@@ -330,18 +353,14 @@ enum sonde_status cct_build(struct sonde_recording *recording, const struct cct_
 	status = check_selection(recording, used.selection, err);
 	if (status)
 		return status;
-	body = cct_body_new();
-	if (!body)
-		return sonde_fail_nomem(err);
-	if (is_of_calls(recording))
-		status = cct_build_calls(body, recording, &used, err);
-	else
-		status = cct_build_profile(body, recording, &used, err);
+	if (!used.no_cache)
+		body = cct_cache_load(recording, &used, of_calls);
+	if (!body) {
+		status = build(recording, &used, &body, err);
+		if (!status && !used.no_cache)
+			cct_cache_store(recording, &used, of_calls, body);
+	}
 	if (!status)
-		status = cct_body_finish(body, err);
-	if (status)
-		cct_free(&body->cct);
-	else
 		*cct = &body->cct;
 	return status;
 }

@@ -243,7 +243,7 @@ static void mark(struct cct_define *define, const struct sonde_context *contexts
 
 static enum sonde_status define_marked(struct cct_define *define, struct sonde_error *err)
 {
-	struct sonde_key_map paths = { 0 };
+	struct sonde_key_map paths = { NULL };
 	enum sonde_status status = SONDE_OK;
 
 	for (uint32_t i = 0; !status && i < define->module_count; i++) {

@@ -93,6 +93,15 @@ enum sonde_status cct_wanted_tracks(const struct sonde_definitions *definitions,
 				    const struct sonde_selection_spec *spec, bool **wanted,
 				    struct sonde_error *err);
 
+/*
+ * The tree in the cache: found there, or NULL; and kept there, where it can be. `of_calls`: what it is made
+ * of. All of `options` are set.
+ */
+struct cct_body *cct_cache_load(struct sonde_recording *recording,
+				const struct cct_options *options, bool of_calls);
+void cct_cache_store(struct sonde_recording *recording, const struct cct_options *options,
+		     bool of_calls, const struct cct_body *body);
+
 /* The builders. `body` is empty. */
 enum sonde_status cct_build_calls(struct cct_body *body, struct sonde_recording *recording,
 				  const struct cct_options *options, struct sonde_error *err);

@@ -19,6 +19,7 @@
 #include "base/buffer.h"
 #include "base/bytes.h"
 #include "base/crc.h"
+#include "base/hash.h"
 #include "base/now.h"
 #include "base/vec.h"
 
@@ -34,7 +35,7 @@
 #define NEW_START "sonde-new-"
 
 /* Layout of an entry: this, and its bytes. */
-#define ENTRY_MAGIC "sondeCA1"
+#define ENTRY_MAGIC "sondeCA2"
 #define ENTRY_KIND 8
 #define ENTRY_DEVICE 32
 #define ENTRY_INODE 40
@@ -42,11 +43,17 @@
 #define ENTRY_CHANGED 56
 #define ENTRY_HEAD_CRC 64
 #define ENTRY_TAIL_CRC 68
-#define ENTRY_KEY_SIZE 72
-#define ENTRY_LENGTH 72
-#define ENTRY_CRC 80
-#define ENTRY_OWN_CRC 84 /* of all before */
-#define ENTRY_SIZE 88
+#define ENTRY_CONTENTS 72
+#define ENTRY_VARIANT 80
+#define ENTRY_KEY_SIZE 88
+#define ENTRY_LENGTH 88
+#define ENTRY_CRC 96
+#define ENTRY_OWN_CRC 100 /* of all before */
+#define ENTRY_SIZE 104
+
+/* A folder of more files, or deeper, is no recording that is worth it. */
+#define FILES_MAX 1000000
+#define FOLDERS_MAX 8
 
 static uint64_t number_of(const char *variable, uint64_t otherwise)
 {
@@ -92,30 +99,127 @@ static bool create_folder(const char *folder)
 	return !mkdir(folder, 0700) || errno == EEXIST;
 }
 
+/* What is worth an entry, where there is a cache at all. */
+static bool has_entries(uint64_t size)
+{
+	char *folder;
+	bool is_there;
+
+	if (!size || size < number_of("SONDE_CACHE_MINIMUM", MINIMUM))
+		return false;
+	folder = find_folder();
+	is_there = folder;
+	free(folder);
+	return is_there;
+}
+
 bool sonde_cache_key_make(struct sonde_cache_key *key, const char *kind,
 			  const struct sonde_mapped_file *file)
 {
 	size_t hashed = file->size < HASHED ? file->size : HASHED;
-	char *folder;
 
 	*key = (struct sonde_cache_key){ .file = file->identity };
-	if (!file->size || file->size < number_of("SONDE_CACHE_MINIMUM", MINIMUM))
+	if (!has_entries(file->size))
 		return false;
-	folder = find_folder();
-	if (!folder)
-		return false;
-	free(folder);
 	snprintf(key->kind, sizeof(key->kind), "%s", kind);
 	key->head_crc = sonde_crc32(0, file->data, hashed);
 	key->tail_crc = sonde_crc32(0, file->data + file->size - hashed, hashed);
 	return true;
 }
 
+/* All files below a folder, in the order of their names. */
+struct walk {
+	uint64_t contents, size, changed_ns;
+	size_t count;
+};
+
+static bool walk_folder(struct walk *walk, const char *path, unsigned int depth);
+
+static bool walk_file(struct walk *walk, const char *folder, const char *name, unsigned int depth)
+{
+	char *path = sonde_path_join(folder, name);
+	struct sonde_file_identity identity;
+	struct stat status;
+	bool happened = path && !stat(path, &status) && ++walk->count <= FILES_MAX;
+
+	/* also of a folder, so that a file is not taken for one of the folder above */
+	walk->contents = sonde_hash_bytes(walk->contents, name, strlen(name) + 1);
+	if (happened && S_ISDIR(status.st_mode)) {
+		happened = depth < FOLDERS_MAX && walk_folder(walk, path, depth + 1);
+	} else if (happened) {
+		identity = sonde_file_identity(&status);
+		walk->contents = sonde_hash_bytes(walk->contents, &identity, sizeof(identity));
+		walk->size += identity.size;
+		if (identity.changed_ns > walk->changed_ns)
+			walk->changed_ns = identity.changed_ns;
+	}
+	free(path);
+	return happened;
+}
+
+static bool walk_folder(struct walk *walk, const char *path, unsigned int depth)
+{
+	struct sonde_folder names;
+	bool happened = sonde_folder_read(&names, path, NULL) == SONDE_OK;
+
+	if (!happened)
+		return false;
+	for (size_t i = 0; happened && i < names.count; i++)
+		happened = walk_file(walk, path, names.names[i], depth);
+	walk->contents = sonde_hash_bytes(walk->contents, "/", 1);
+	sonde_folder_release(&names);
+	return happened;
+}
+
+static bool identify_folder(struct sonde_cache_key *key, const char *path)
+{
+	struct walk walk = { .contents = SONDE_HASH_START };
+	struct stat status;
+
+	if (stat(path, &status) || !walk_folder(&walk, path, 0))
+		return false;
+	key->file = sonde_file_identity(&status);
+	key->file.size = walk.size;
+	key->file.changed_ns = walk.changed_ns;
+	key->contents = walk.contents ? walk.contents : 1;
+	return true;
+}
+
+bool sonde_cache_key_of_path(struct sonde_cache_key *key, const char *kind, const char *path,
+			     uint64_t variant)
+{
+	enum sonde_path_kind found = sonde_path_kind(path);
+	struct sonde_mapped_file file;
+	bool is_made;
+
+	*key = (struct sonde_cache_key){ 0 };
+	if (found == SONDE_PATH_FILE && sonde_mapped_file_open(&file, path, NULL) == SONDE_OK) {
+		is_made = sonde_cache_key_make(key, kind, &file);
+		sonde_mapped_file_release(&file);
+		key->variant = variant;
+		return is_made;
+	}
+	if (found != SONDE_PATH_FOLDER || !has_entries(UINT64_MAX) || !identify_folder(key, path) ||
+	    !has_entries(key->file.size))
+		return false;
+	snprintf(key->kind, sizeof(key->kind), "%s", kind);
+	key->variant = variant;
+	return true;
+}
+
+bool sonde_cache_key_is_settled(const struct sonde_cache_key *key, uint64_t time_ns)
+{
+	return time_ns >= key->file.changed_ns && time_ns - key->file.changed_ns >= SETTLED;
+}
+
 /* The name of an entry has nothing that changes when the file does. */
 static const char *make_name(const struct sonde_cache_key *key, struct sonde_buffer *name)
 {
-	sonde_buffer_put_format(name, NAME_START "%s-%" PRIx64 "-%" PRIx64 NAME_END, key->kind,
+	sonde_buffer_put_format(name, NAME_START "%s-%" PRIx64 "-%" PRIx64, key->kind,
 				key->file.device, key->file.inode);
+	if (key->variant)
+		sonde_buffer_put_format(name, "-%" PRIx64, key->variant);
+	sonde_buffer_put_text(name, NAME_END);
 	return sonde_buffer_text(name);
 }
 
@@ -144,6 +248,8 @@ static void put_key(uint8_t head[ENTRY_SIZE], const struct sonde_cache_key *key)
 	sonde_store_u64le(head + ENTRY_CHANGED, key->file.changed_ns);
 	sonde_store_u32le(head + ENTRY_HEAD_CRC, key->head_crc);
 	sonde_store_u32le(head + ENTRY_TAIL_CRC, key->tail_crc);
+	sonde_store_u64le(head + ENTRY_CONTENTS, key->contents);
+	sonde_store_u64le(head + ENTRY_VARIANT, key->variant);
 }
 
 static bool fits(const struct sonde_cache_key *key, const struct sonde_mapped_file *file)
@@ -325,19 +431,26 @@ static void prune(const char *path, const char *newest)
 	close(room.folder);
 }
 
-/* Whether the file is as it was when the key was made, and no change of it can go unnoticed. */
+/* Whether all is as it was when the key was made, and no change of it can go unnoticed. */
 static bool is_settled(const struct sonde_cache_key *key, const char *path)
 {
 	uint64_t now = sonde_now_ns(CLOCK_REALTIME);
-	struct sonde_file_identity identity;
+	struct sonde_cache_key present = { 0 };
 	struct stat status;
 
-	if (stat(path, &status))
-		return false;
-	identity = sonde_file_identity(&status);
-	return identity.device == key->file.device && identity.inode == key->file.inode &&
-	       identity.size == key->file.size && identity.changed_ns == key->file.changed_ns &&
-	       (now < identity.changed_ns || now - identity.changed_ns >= SETTLED);
+	if (key->contents) {
+		if (!identify_folder(&present, path))
+			return false;
+	} else {
+		if (stat(path, &status))
+			return false;
+		present.file = sonde_file_identity(&status);
+	}
+	return present.file.device == key->file.device && present.file.inode == key->file.inode &&
+	       present.file.size == key->file.size &&
+	       present.file.changed_ns == key->file.changed_ns &&
+	       present.contents == key->contents &&
+	       (now < key->file.changed_ns || now - key->file.changed_ns >= SETTLED);
 }
 
 void sonde_cache_store(const struct sonde_cache_key *key, const char *path, const void *data,

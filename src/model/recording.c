@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "formats/format.h"
+#include "base/now.h"
 #include "model/recording.h"
 #include "model/remap.h"
 
@@ -18,6 +19,7 @@ struct sonde_recording *sonde_recording_new(const struct sonde_format *format, c
 	if (!recording)
 		return NULL;
 	recording->format = format;
+	recording->opened_ns = sonde_now_ns(CLOCK_REALTIME);
 	recording->path = strdup(path);
 	recording->definitions = sonde_definitions_new();
 	recording->diagnostics = sonde_diagnostics_new();

@@ -260,7 +260,7 @@ static void test_limit(void **state)
 
 	(void)state;
 	assert_non_null(data);
-	setenv("SONDE_CACHE_LIMIT", "4400", 1);
+	setenv("SONDE_CACHE_LIMIT", "4480", 1);
 	assert_int_equal(mkdir("cache", 0700), 0);
 	put_file("cache/other.cache", "not ours");
 	put_file("cache/sonde-new-abcdef", "of a writer that was killed");

@@ -134,7 +134,6 @@ static bool sum_functions(const struct critical_walk *walk)
 	struct critical_work *work = walk->work;
 	struct critical_path *path = work->path;
 	struct sonde_key_map places = { .current = NULL };
-	struct sonde_key_map places = { NULL };
 	struct critical_function *rows = calloc(work->nodes.count, sizeof(*rows));
 	size_t count = 0, kept = 0;
 	bool is_good = rows;

@@ -350,7 +350,8 @@ static void spread_add(struct cct_spread *spread, const struct cct_spread *more,
 		spread->min = more->min;
 	if (!spread->count || more->max > spread->max) {
 		spread->max = more->max;
-		spread->max_place = first + more->max_place;
+		spread->max_place = more->max_place == SONDE_NONE ? SONDE_NONE :
+								    first + more->max_place;
 	}
 	spread->count += more->count;
 	spread->sum += more->sum;
@@ -493,9 +494,9 @@ enum sonde_status cct_merge_as(const struct cct *const *parts, size_t count,
 			merge.parts[i].contexts = NULL;
 	}
 	merge_release(&merge);
-	if (status && merge.body)
-		cct_free(&merge.body->cct);
-	else
+	if (!status)
 		*whole = &merge.body->cct;
+	else if (merge.body)
+		cct_free(&merge.body->cct);
 	return status;
 }

@@ -191,11 +191,7 @@ close_call(struct sonde_call_tree *tree, uint32_t number, uint32_t function, uin
 {
 	struct sonde_call_node *node = &tree->nodes[number];
 
-	node->calls++;
-	node->sum_ns += duration_ns;
-	node->min_ns = duration_ns < node->min_ns ? duration_ns : node->min_ns;
-	node->max_ns = duration_ns > node->max_ns ? duration_ns : node->max_ns;
-	node->squares += (double)(int64_t)duration_ns * (double)(int64_t)duration_ns;
+	/* what may fail comes first: the caller may try again */
 	if (function < tree->durations.count) {
 		uint64_t *bucket = sonde_sketch_bucket(&tree->durations.items[function],
 						       sonde_sketch_bucket_of(duration_ns));
@@ -204,6 +200,11 @@ close_call(struct sonde_call_tree *tree, uint32_t number, uint32_t function, uin
 			return false;
 		++*bucket;
 	}
+	node->calls++;
+	node->sum_ns += duration_ns;
+	node->min_ns = duration_ns < node->min_ns ? duration_ns : node->min_ns;
+	node->max_ns = duration_ns > node->max_ns ? duration_ns : node->max_ns;
+	node->squares += (double)(int64_t)duration_ns * (double)(int64_t)duration_ns;
 	return true;
 }
 

@@ -104,6 +104,6 @@ if has_command report; then
 	compare report "$report" "$sonde" report "$scratch/lua.atf"
 fi
 if has_command flame; then
-	compare 'flame graph' "$flame" "$sonde" flame --force -o "$scratch/lua.svg" "$scratch/lua.atf"
+	compare 'flame graph' "$flame" "$sonde" flame -o "$scratch/lua.svg" "$scratch/lua.atf"
 	compare 'folded stacks' "$flame" "$sonde" flame --folded "$scratch/lua.atf"
 fi

@@ -418,15 +418,15 @@ double cct_metric_ns(const char *name, const char *unit)
 	} units[] = { { "sec", 1e9 }, { "s", 1e9 },    { "msec", 1e6 }, { "ms", 1e6 },
 		      { "us", 1e3 },  { "usec", 1e3 }, { "nsec", 1 },	{ "ns", 1 } };
 	const char *bracket = strrchr(name, '(');
-	size_t length = bracket ? strcspn(bracket + 1, ")") : 0;
+	const char *text = bracket ? bracket + 1 : "";
+	size_t length = strcspn(text, ")");
 
 	if (unit && *unit) {
-		bracket = unit - 1;
+		text = unit;
 		length = strlen(unit);
 	}
-	for (size_t i = 0; bracket && i < sizeof(units) / sizeof(units[0]); i++) {
-		if (strlen(units[i].text) == length &&
-		    !strncasecmp(bracket + 1, units[i].text, length))
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strlen(units[i].text) == length && !strncasecmp(text, units[i].text, length))
 			return units[i].ns;
 	}
 	return 0;

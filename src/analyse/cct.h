@@ -34,8 +34,9 @@ struct cct_calls {
 
 /* How the total of one metric lies over the tracks (or the processes) that have some of it. */
 struct cct_spread {
-	uint32_t count;	    /* tracks with any; those without count as 0 in no number here */
-	uint32_t max_place; /* the track (process) with the most */
+	uint32_t count; /* tracks with any; those without count as 0 in no number here */
+	uint32_t
+		max_place; /* the track (process) with the most; SONDE_NONE: tracks without process */
 	double min, max, sum, squares;
 };
 

@@ -420,7 +420,7 @@ static void pass_calls(struct archive *archive)
 }
 
 static void pass_spread(struct archive *archive, struct cct_spread **spreads, uint32_t count,
-			uint32_t places)
+			uint32_t places, bool may_be_none)
 {
 	*spreads = make(archive, *spreads, count, sizeof(**spreads));
 	for (uint32_t i = 0; i < count && !archive->is_bad; i++) {
@@ -428,7 +428,7 @@ static void pass_spread(struct archive *archive, struct cct_spread **spreads, ui
 
 		pass_u32(archive, &spread->count);
 		/* 0 where nobody has any */
-		pass_id(archive, &spread->max_place, places ? places : 1, false);
+		pass_id(archive, &spread->max_place, places ? places : 1, may_be_none);
 		pass_double(archive, &spread->min);
 		pass_double(archive, &spread->max);
 		pass_double(archive, &spread->sum);
@@ -448,10 +448,10 @@ static void pass_spreads(struct archive *archive)
 	if (!has_spreads)
 		return;
 	pass_id(archive, &body->cct.spread_metric, body->cct.metric_count, false);
-	pass_spread(archive, &body->context_spread, body->context_count, tracks);
-	pass_spread(archive, &body->context_process_spread, body->context_count, processes);
-	pass_spread(archive, &body->function_spread, functions, tracks);
-	pass_spread(archive, &body->function_process_spread, functions, processes);
+	pass_spread(archive, &body->context_spread, body->context_count, tracks, false);
+	pass_spread(archive, &body->context_process_spread, body->context_count, processes, true);
+	pass_spread(archive, &body->function_spread, functions, tracks, false);
+	pass_spread(archive, &body->function_process_spread, functions, processes, true);
 }
 
 static void pass_tree(struct archive *archive)

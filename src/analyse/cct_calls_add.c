@@ -238,6 +238,7 @@ static bool add_spread(struct cct_work *work, const struct cct_piece *piece,
 		       const struct adding *adding)
 {
 	struct cct_process *process = &work->processes[piece->process];
+	uint32_t number = piece->process < work->process_count ? piece->process : SONDE_NONE;
 	bool happened = totals_add(&work->place.nodes, SONDE_UNION_ROOT, adding->totals[0]);
 
 	for (uint32_t i = 0; happened && i < adding->count; i++)
@@ -249,9 +250,8 @@ static bool add_spread(struct cct_work *work, const struct cct_piece *piece,
 			  &process->place.functions);
 	if (!happened || --process->tracks_left)
 		return happened;
-	happened =
-		SPREAD(&process->place.nodes, &work->node_processes, piece->process, NULL) &&
-		SPREAD(&process->place.functions, &work->function_processes, piece->process, NULL);
+	happened = SPREAD(&process->place.nodes, &work->node_processes, number, NULL) &&
+		   SPREAD(&process->place.functions, &work->function_processes, number, NULL);
 	cct_place_release(&process->place);
 	return happened;
 }

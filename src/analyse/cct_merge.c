@@ -350,7 +350,8 @@ static void spread_add(struct cct_spread *spread, const struct cct_spread *more,
 		spread->min = more->min;
 	if (!spread->count || more->max > spread->max) {
 		spread->max = more->max;
-		spread->max_place = first + more->max_place;
+		spread->max_place = more->max_place == SONDE_NONE ? SONDE_NONE :
+								    first + more->max_place;
 	}
 	spread->count += more->count;
 	spread->sum += more->sum;

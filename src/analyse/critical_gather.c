@@ -263,7 +263,10 @@ enum sonde_status critical_gather(struct critical_work *work,
 	}
 	if (status == SONDE_OK)
 		status = tie_flows(work, err);
-	return status == SONDE_OK ? critical_gather_spans(work, err) : status;
+	if (status == SONDE_OK)
+		status = critical_gather_spans(work, err);
+	work->node_count = work->nodes.count;
+	return status;
 }
 
 void critical_work_release(struct critical_work *work)
@@ -294,11 +297,21 @@ static enum sonde_status open_cursor(struct critical_work *work, uint32_t track,
 	return sonde_cursor_open(work->recording, track, &work->tracks[track].cursor, err);
 }
 
+static enum sonde_status fail_changed(struct sonde_error *err)
+{
+	return sonde_fail(err, SONDE_CORRUPT, SONDE_NO_OFFSET,
+			  "expected the events that were there before, found others: does the "
+			  "recording change?");
+}
+
 static enum sonde_status load_block(struct critical_work *work, struct critical_block *block,
 				    uint32_t number, uint64_t first, struct sonde_error *err)
 {
 	struct critical_track *track = &work->tracks[number];
 	uint32_t node = track->nodes.items[first / BLOCK_EVENTS];
+	/* what is behind the selected time was not met, and may lead to nodes that are not there */
+	uint64_t most = track->event_count - first < BLOCK_EVENTS ? track->event_count - first :
+								    BLOCK_EVENTS;
 	struct sonde_batch batch = { 0 };
 	enum sonde_status status = open_cursor(work, number, err);
 
@@ -307,13 +320,15 @@ static enum sonde_status load_block(struct critical_work *work, struct critical_
 	block->count = 0;
 	if (status == SONDE_OK)
 		sonde_cursor_seek_index(track->cursor, first);
-	while (status == SONDE_OK && block->count < BLOCK_EVENTS) {
+	while (status == SONDE_OK && block->count < most) {
 		status = sonde_cursor_next(track->cursor, &batch, err);
-		for (size_t i = 0;
-		     status == SONDE_OK && i < batch.count && block->count < BLOCK_EVENTS; i++) {
+		for (size_t i = 0; status == SONDE_OK && i < batch.count && block->count < most;
+		     i++) {
 			node = critical_step(work, node, &batch.events[i]);
 			if (node == SONDE_NONE)
 				return sonde_fail_nomem(err);
+			if (node >= work->node_count)
+				return fail_changed(err);
 			block->events[block->count] = batch.events[i];
 			block->nodes[block->count++] = node;
 		}
@@ -341,9 +356,7 @@ const struct sonde_event *critical_event(struct critical_work *work, uint32_t tr
 			return NULL;
 	}
 	if (index - first >= block->count) {
-		sonde_fail(err, SONDE_CORRUPT, SONDE_NO_OFFSET,
-			   "expected the events that were there before, found fewer: does the "
-			   "recording change?");
+		fail_changed(err);
 		return NULL;
 	}
 	*node = block->nodes[index - first];

@@ -85,9 +85,9 @@ static bool walk_init(struct critical_walk *walk, struct critical_work *work)
 {
 	*walk = (struct critical_walk){
 		.work = work,
-		.segment_ns = calloc(work->nodes.count, sizeof(uint64_t)),
-		.path_ns = calloc(work->nodes.count, sizeof(uint64_t)),
-		.waited_ns = calloc(work->nodes.count, sizeof(uint64_t)),
+		.segment_ns = calloc(work->node_count, sizeof(uint64_t)),
+		.path_ns = calloc(work->node_count, sizeof(uint64_t)),
+		.waited_ns = calloc(work->node_count, sizeof(uint64_t)),
 		.budget = work->event_total + BUDGET_LEAST,
 	};
 	memset(work->path->counts, 0, sizeof(work->path->counts));
@@ -134,11 +134,11 @@ static bool sum_functions(const struct critical_walk *walk)
 	struct critical_work *work = walk->work;
 	struct critical_path *path = work->path;
 	struct sonde_key_map places = { .current = NULL };
-	struct critical_function *rows = calloc(work->nodes.count, sizeof(*rows));
+	struct critical_function *rows = calloc(work->node_count, sizeof(*rows));
 	size_t count = 0, kept = 0;
 	bool is_good = rows;
 
-	for (uint32_t i = 0; is_good && i < work->nodes.count; i++) {
+	for (uint32_t i = 0; is_good && i < work->node_count; i++) {
 		uint32_t function = work->nodes.items[i].function;
 		uint32_t place = sonde_key_map_find(&places, function);
 
@@ -228,7 +228,7 @@ enum sonde_status critical_path_find(struct critical_path *path, struct sonde_re
 		status = walk(&work, true, &is_tied, err);
 	}
 	path->nodes = work.nodes.items;
-	path->node_count = (uint32_t)work.nodes.count;
+	path->node_count = (uint32_t)work.node_count;
 	work.nodes.items = NULL;
 	critical_work_release(&work);
 	if (status < 0)

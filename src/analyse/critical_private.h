@@ -81,6 +81,7 @@ struct critical_work {
 		struct critical_node *items;
 		size_t count, capacity;
 	} nodes;
+	size_t node_count;	       /* once all events were met: then there are no new ones */
 	struct sonde_key_map children; /* (parent, function) -> node */
 	SONDE_VEC(uint64_t) node_self; /* ns on all tracks */
 	SONDE_VEC(struct critical_flow_event) flow_events;

@@ -200,6 +200,8 @@ static enum sonde_status take_parents(struct critical_work *work, uint32_t track
 		uint32_t orphan;
 
 		spans->node = critical_step(work, spans->node, event);
+		if (spans->node == SONDE_NONE)
+			return sonde_fail_nomem(err);
 		if (event->kind != SONDE_EVENT_CALL ||
 		    !read_span(spans, batch, event, &span, &parent) || !span)
 			continue;

@@ -113,14 +113,13 @@ static struct found_group *find_group(struct errors_sink *sink, uint32_t functio
 		message = "";
 	}
 	copy = sonde_arena_take(&sink->keys, sink->key.size);
-	if (!copy)
+	/* room first: a number in the map is one of a group that is there, for other threads too */
+	if (!copy || !sonde_vec_reserve(&sink->found, 1))
 		return NULL;
 	memcpy(copy, sink->key.data, sink->key.size);
 	if (!sonde_text_map_add(&sink->numbers, copy, sink->key.size, (uint32_t)sink->found.count))
 		return NULL;
-	found = sonde_vec_push(&sink->found);
-	if (!found)
-		return NULL;
+	found = &sink->found.items[sink->found.count++];
 	*found = (struct found_group){
 		.group = {
 			.type = is_rest ? "" : copy + 8,

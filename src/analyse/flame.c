@@ -134,7 +134,8 @@ static enum sonde_status make_drafts(struct making *making, struct sonde_error *
 			return sonde_fail_nomem(err);
 		making->frame_of[i] = number;
 		frame = &making->drafts.items[number].frame;
-		if (!(after[i] >= 0) || !isfinite(after[i]) || (before && !(before[i] >= 0)))
+		if (!(after[i] >= 0) || !isfinite(after[i]) ||
+		    (before && (!(before[i] >= 0) || !isfinite(before[i]))))
 			return refuse_value(making, "has values below zero, or none at all", err);
 		frame->self += after[i];
 		if (before)
@@ -166,6 +167,8 @@ static enum sonde_status sum_up(struct making *making, struct sonde_error *err)
 		parent->total += frame->total;
 		parent->before_total += frame->before_total;
 	}
+	if (!isfinite(drafts[0].frame.total) || !isfinite(drafts[0].frame.before_total))
+		return refuse_value(making, "is too large to be added up", err);
 	if (!making->options->after && fabs(drafts[0].frame.total - whole) > 1e-6 * fabs(whole))
 		return refuse_value(making, "is not a sum over what was called", err);
 	return SONDE_OK;

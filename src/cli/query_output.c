@@ -46,15 +46,16 @@ static void put_real(struct sonde_buffer *out, double value)
 static void put_short_real(struct sonde_buffer *out, double value)
 {
 	double size = fabs(value);
-	int before = size >= 1 ? (int)log10(size) + 1 : 0;
 	char text[64];
 	char *end;
+	int before;
 
 	if (!isfinite(value) || size >= 1e15 || (size < 1e-4 && size > 0)) {
 		snprintf(text, sizeof(text), "%.6g", value);
 		sonde_buffer_put_text(out, text);
 		return;
 	}
+	before = size >= 1 ? (int)log10(size) + 1 : 0;
 	snprintf(text, sizeof(text), "%.*f", before < 4 ? 6 - before : 2, value);
 	for (end = text + strlen(text); end[-1] == '0' && end[-2] != '.';)
 		*--end = 0;

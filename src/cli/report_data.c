@@ -102,7 +102,8 @@ void report_put_json(struct cli *cli, const struct report *report)
 
 	sonde_json_writer_init(&json, &cli->out, true);
 	sonde_json_object_begin(&json);
-	sonde_json_member_string(&json, "report", view->name);
+	/* without any metric there is no view */
+	sonde_json_member_string(&json, "report", view->name ? view->name : "report");
 	put_json_summary(&json, &report->summary);
 	sonde_json_key(&json, "columns");
 	sonde_json_array_begin(&json);

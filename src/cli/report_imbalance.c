@@ -85,7 +85,10 @@ static void put_processes(struct report_build *build, uint32_t number)
 			report_put_nothing(build->view);
 		return;
 	}
-	snprintf(label, sizeof(label), "process %u", spread->max_place);
+	if (spread->max_place == SONDE_NONE)
+		snprintf(label, sizeof(label), "no process");
+	else
+		snprintf(label, sizeof(label), "process %u", spread->max_place);
 	put_ratio(build->view, spread);
 	report_put_value(build->view, report_metric(build), spread->max);
 	report_put_value(build->view, report_metric(build), mean_of(spread));

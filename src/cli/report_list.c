@@ -108,6 +108,8 @@ static void add_list_columns(struct report_build *build, enum report_group group
 
 static void put_calls(struct report_view *view, const struct cct_calls *calls)
 {
+	/* as values: what comes near 2^64 does not fit a time */
+	static const struct cct_metric nanoseconds = { .ns = 1 };
 	double mean, variance;
 
 	report_put_count(view, calls->count);
@@ -120,10 +122,10 @@ static void put_calls(struct report_view *view, const struct cct_calls *calls)
 	}
 	mean = (double)calls->sum_ns / (double)calls->count;
 	variance = calls->squares / (double)calls->count - mean * mean;
-	report_put_time(view, (uint64_t)(mean + 0.5));
+	report_put_value(view, &nanoseconds, mean);
 	report_put_time(view, calls->min_ns);
 	report_put_time(view, calls->max_ns);
-	report_put_time(view, variance > 0 ? (uint64_t)(sqrt(variance) + 0.5) : 0);
+	report_put_value(view, &nanoseconds, variance > 0 ? sqrt(variance) : 0);
 }
 
 static void put_quantiles(struct report_build *build, const struct flat_row *row)

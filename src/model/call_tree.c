@@ -197,6 +197,10 @@ close_call(struct sonde_call_tree *tree, uint32_t number, uint32_t function, uin
 {
 	struct sonde_call_node *node = &tree->nodes[number];
 
+	/* what may fail comes first: the caller may try again */
+	if (function < tree->durations.count &&
+	    !sonde_sketch_count(&tree->durations.items[function], duration_ns))
+		return false;
 	node->calls++;
 	node->sum_ns += duration_ns;
 	if (__builtin_expect(duration_ns < node->min_ns, 0))
@@ -204,8 +208,7 @@ close_call(struct sonde_call_tree *tree, uint32_t number, uint32_t function, uin
 	if (__builtin_expect(duration_ns > node->max_ns, 0))
 		node->max_ns = duration_ns;
 	node->squares += (double)(int64_t)duration_ns * (double)(int64_t)duration_ns;
-	return function >= tree->durations.count ||
-	       sonde_sketch_count(&tree->durations.items[function], duration_ns);
+	return true;
 }
 
 static bool close_innermost(struct sonde_call_tree *tree)

@@ -18,9 +18,13 @@
 /* A path that is longer is an error: of 100,000 calls with long names it would fill the memory. */
 #define LONGEST_PATH ((size_t)16 << 20)
 
-/* What a pattern may cost: matching takes time by its size, and counts multiply each other. */
+/*
+ * What a pattern may cost. It is compiled with everything repeated as often as it says, and counts multiply
+ * each other; matching may take time and memory by the parts it has then, for each character of a text.
+ */
 #define LONGEST_PATTERN 1000
-#define MOST_REPEATS 4096
+#define MOST_PARTS 16384
+#define MOST_PARTS_IN_TEXT ((size_t)1 << 26)
 
 static const struct query_function functions[] = {
 	{ "stack", "stack(context [, separator [, recording]])",
@@ -136,10 +140,10 @@ static unsigned long bound_of(const char *text)
 	return high > low ? high : low;
 }
 
-/* Whether the counts in a pattern, which multiply where they nest, repeat too often. */
-static bool repeats_too_often(const char *pattern)
+/* How many parts a pattern has at most, as if all its counts were nested; more than MOST_PARTS: too many. */
+static size_t count_parts(const char *pattern)
 {
-	unsigned long repeats = 1;
+	size_t parts = strlen(pattern) + 1;
 
 	for (; *pattern; pattern++) {
 		unsigned long bound;
@@ -151,13 +155,13 @@ static bool repeats_too_often(const char *pattern)
 		if (*pattern != '{')
 			continue;
 		bound = bound_of(pattern + 1);
-		if (bound > MOST_REPEATS)
-			return true;
-		repeats *= bound ? bound : 1;
-		if (repeats > MOST_REPEATS)
-			return true;
+		if (bound > MOST_PARTS)
+			return bound;
+		parts *= bound ? bound : 1;
+		if (parts > MOST_PARTS)
+			return parts;
 	}
-	return false;
+	return parts;
 }
 
 /* Back references take time beyond all bounds; nothing else in these patterns does. */
@@ -171,20 +175,27 @@ static bool has_back_reference(const char *pattern)
 	return false;
 }
 
-static void free_pattern(void *pattern)
+struct pattern {
+	regex_t compiled;
+	size_t parts;
+};
+
+static void free_pattern(void *data)
 {
-	regfree(pattern);
+	struct pattern *pattern = data;
+
+	regfree(&pattern->compiled);
 	free(pattern);
 }
 
 /* NULL after the reason was given to SQLite. */
-static regex_t *compile(sqlite3_context *context, const char *text)
+static struct pattern *compile(sqlite3_context *context, const char *text)
 {
-	regex_t *pattern;
+	struct pattern *pattern;
 	char reason[160];
 	int code;
 
-	if (strlen(text) > LONGEST_PATTERN || repeats_too_often(text)) {
+	if (strlen(text) > LONGEST_PATTERN || count_parts(text) > MOST_PARTS) {
 		sqlite3_result_error(context, "REGEXP: the pattern is too large", -1);
 		return NULL;
 	}
@@ -197,11 +208,12 @@ static regex_t *compile(sqlite3_context *context, const char *text)
 		sqlite3_result_error_nomem(context);
 		return NULL;
 	}
-	code = regcomp(pattern, text, REG_EXTENDED | REG_NOSUB);
+	pattern->parts = count_parts(text);
+	code = regcomp(&pattern->compiled, text, REG_EXTENDED | REG_NOSUB);
 	if (!code)
 		return pattern;
 	memcpy(reason, "REGEXP: ", 8);
-	regerror(code, pattern, reason + 8, sizeof(reason) - 8);
+	regerror(code, &pattern->compiled, reason + 8, sizeof(reason) - 8);
 	sqlite3_result_error(context, reason, -1);
 	free(pattern);
 	return NULL;
@@ -209,9 +221,10 @@ static regex_t *compile(sqlite3_context *context, const char *text)
 
 static void regexp(sqlite3_context *context, int count, sqlite3_value **values)
 {
-	regex_t *pattern = sqlite3_get_auxdata(context, 0);
+	struct pattern *pattern = sqlite3_get_auxdata(context, 0);
 	const char *wanted = (const char *)sqlite3_value_text(values[0]);
 	const char *text = (const char *)sqlite3_value_text(values[1]);
+	int code;
 
 	(void)count;
 	if (!wanted || !text)
@@ -224,10 +237,15 @@ static void regexp(sqlite3_context *context, int count, sqlite3_value **values)
 		/* It may have been freed at once, where memory is short. */
 		pattern = sqlite3_get_auxdata(context, 0);
 	}
-	if (!pattern)
+	if (pattern && strlen(text) > MOST_PARTS_IN_TEXT / pattern->parts) {
+		sqlite3_result_error(context, "REGEXP: the text is too large for this pattern", -1);
+		return;
+	}
+	code = pattern ? regexec(&pattern->compiled, text, 0, NULL, 0) : REG_ESPACE;
+	if (code == REG_ESPACE)
 		sqlite3_result_error_nomem(context);
 	else
-		sqlite3_result_int(context, !regexec(pattern, text, 0, NULL, 0));
+		sqlite3_result_int(context, !code);
 }
 
 /*

@@ -70,8 +70,9 @@ bool query_wish_fits_text(const struct query_wish *wish, const char *text)
 	if (!text)
 		return false;
 	size = strlen(text);
+	/* not as a blob: that of an empty text is NULL */
 	return size == (size_t)sqlite3_value_bytes(wish->text) &&
-	       !memcmp(text, sqlite3_value_blob(wish->text), size);
+	       !memcmp(text, sqlite3_value_text(wish->text), size);
 }
 
 /* --- from the planner: which conditions are taken over --- */

@@ -25,6 +25,15 @@ out_is "numbers to the right, NULL told, bytes in hexadecimal" <<'END'
 │ 1 │ NULL    │ a"b|c │ x'01ff' │ 0.1 │   │
 └───┴─────────┴───────┴─────────┴─────┴───┘
 END
+run query trace 'VALUES (1e999), (-1e999)'
+out_is "numbers without end" <<'END'
+┌─────────┐
+│ column1 │
+├─────────┤
+│     inf │
+│    -inf │
+└─────────┘
+END
 run query --csv trace "$odd"
 tr -d '\r' <"$out" >"$work/plain" && mv "$work/plain" "$out"
 out_is "CSV: nothing for NULL, a pair of quotes for an empty text" <<'END'

@@ -19,6 +19,7 @@ from atf_writer import ThreadWriter, function_id, manifest_of, write_process
 from call_counts import Counts, events_of_csv
 from hpcdb_reader import CALL as CALLED
 from hpcdb_reader import (COMBINE, ENTRY, EXECUTION, FUNCTION, INLINED, INSTRUCTION, read_database)
+from hpcrun_writer import write_folder
 from sonde_case import GOLDEN, SONDE, SondeCase
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -174,6 +175,27 @@ class Recorded(ReportCase):
         keys = ("name", "calls", "total_ns", "self_ns")
         self.assertEqual(sorted([row[key] for key in keys] for row in part["rows"]),
                          sorted([row[key] for key in keys] for row in cut["rows"]))
+
+
+class Extremes(ReportCase):
+    """What no program does and a file may say."""
+
+    def test_longest_call(self):
+        thread = ThreadWriter(0, start=-10)
+        thread.call(function_id(1))
+        thread.time = 2 ** 64 - 11
+        thread.leave()
+        path = write_process(self.path("long"), [thread], manifest_of([thread], {1: "f"}))
+        row, = self.report(path)["rows"]
+        self.assertAlmostEqual(row["mean_ns"] / 2 ** 64, 1)
+        self.sonde("report", path)
+
+    def test_no_metric(self):
+        write_folder(self.path("bare.m"), threads=1, metrics=0)
+        for view in ([], ["--tree"], ["--callers"], ["--hot-path"], ["--threads"], ["--imbalance"]):
+            report = self.report(*view, self.path("bare.m"))
+            self.assertEqual([report["columns"], report["rows"]], [[], []])
+            self.sonde("report", *view, self.path("bare.m"))
 
 
 LESS_LUA = (("text_of(2000)", "text_of(60)"), (", 5, 6, 7 }, 7,", " }, 4,"),

@@ -369,6 +369,36 @@ static void look_at(struct cct_body *body)
 	cct_free(&body->cct);
 }
 
+/* Tracks that belong to no process have their place in the spread over processes too. */
+static void without_a_process(void **state)
+{
+	struct sonde_recording *source = memory_recording_new(64);
+	uint32_t process = memory_add_process(source, "p");
+	uint32_t function = memory_add_function(source, process, "f");
+	uint32_t few = memory_add_track(source, process, "t");
+	uint32_t many = memory_add_track(source, SONDE_NONE, "u");
+	struct cct_options options = { .no_cache = true };
+	struct sonde_buffer bytes = { 0 };
+	struct cct *cct = NULL;
+	struct cct_body *body;
+	uint64_t random = 3;
+
+	(void)state;
+	memory_add_calls(source, few, 10, function, 1, 0, &random);
+	memory_add_calls(source, many, 500, function, 1, 0, &random);
+	assert_int_equal(cct_build(source, &options, &cct, NULL), SONDE_OK);
+	assert_int_equal(cct->context_process_spread[0].count, 2);
+	assert_int_equal(cct->context_process_spread[0].max_place, SONDE_NONE);
+	assert_true(cct_archive_write((struct cct_body *)cct, "subject", &bytes));
+	body = cct_archive_read(bytes.data, bytes.size, "subject");
+	assert_non_null(body);
+	assert_int_equal(body->cct.context_process_spread[0].max_place, SONDE_NONE);
+	cct_free(&body->cct);
+	sonde_buffer_release(&bytes);
+	cct_free(cct);
+	sonde_recording_close(source);
+}
+
 static void hostile_bytes_are_survived(void **state)
 {
 	struct sonde_recording *source = random_calls();
@@ -413,7 +443,7 @@ int main(void)
 		TEST(a_file_comes_back),	  TEST(a_database_comes_back),
 		TEST(selections_are_apart),	  TEST(changes_are_noticed),
 		TEST(small_ones_and_none),	  TEST(a_damaged_entry_is_none),
-		TEST(hostile_bytes_are_survived),
+		TEST(hostile_bytes_are_survived), TEST(without_a_process),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

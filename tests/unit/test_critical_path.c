@@ -402,6 +402,27 @@ static void test_long(void **state)
 	release(&world);
 }
 
+/* What comes after the selected time, in the same block of events, has no part in it. */
+static void test_cut(void **state)
+{
+	struct sonde_selection_spec spec = { .to_ns = 50 };
+	struct world world;
+
+	(void)state;
+	make(&world, 2);
+	call(&world, 0, 0, MAIN);
+	run(&world, 0, 10, 40, COMPUTE);
+	for (uint32_t i = 0; i < 200; i++)
+		call(&world, 0, 60 + i, HANDLE);
+	run(&world, 1, 5, 20, WORKER);
+	run(&world, 1, 70, 80, FINISH);
+	find(&world, &spec);
+	assert_int_equal(world.path.node_count, 4);
+	assert_int_equal(world.path.function_count, 2);
+	assert_segment(&world, 0, 0, 0, 40, CRITICAL_START, COMPUTE);
+	release(&world);
+}
+
 /* Whatever is recorded: it ends, and covers the time without gaps. */
 static void test_random(void **state)
 {
@@ -450,6 +471,7 @@ int main(void)
 		cmocka_unit_test(test_spans),
 		cmocka_unit_test(test_alone),
 		cmocka_unit_test(test_long),
+		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_random),
 	};
 

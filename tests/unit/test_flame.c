@@ -302,6 +302,12 @@ static void test_what_cannot_be_drawn(void **state)
 	world.self[2] = NAN;
 	assert_int_equal(flame_make(&flame, &world.cct, &(struct flame_options){ 0 }, &err),
 			 SONDE_ARGUMENT);
+	/* each is a number, but not their sum */
+	world.self[2] = world.self[3] = 1e308;
+	world.total[0] = INFINITY;
+	assert_int_equal(flame_make(&flame, &world.cct, &(struct flame_options){ 0 }, &err),
+			 SONDE_ARGUMENT);
+	assert_non_null(strstr(err.message, "too large"));
 	assert_int_equal(flame_make(&flame, &(struct cct){ 0 }, &(struct flame_options){ 0 }, &err),
 			 SONDE_ARGUMENT);
 	release(&world);

@@ -410,6 +410,22 @@ static void test_profile(void **state)
 	sonde_recording_close(recording);
 }
 
+/* A name may be empty, and can be asked for. */
+static void test_empty_name(void **state)
+{
+	struct sonde_recording *recording = query_profile_new(false);
+	uint32_t nameless = memory_add_metric(recording, "", "point", "");
+	struct query *query;
+
+	(void)state;
+	memory_add_value(recording, 1, 5, nameless, 9);
+	query = query_over(recording);
+	query_expect(query, "SELECT track, context, value FROM vals WHERE metric = ''",
+		     "1|5|9.0\n");
+	query_close(query);
+	sonde_recording_close(recording);
+}
+
 /* What is below a context is added up where a recording has only what is in it. */
 static void test_execution_is_made(void **state)
 {
@@ -620,6 +636,7 @@ int main(void)
 		cmocka_unit_test(test_details),
 		cmocka_unit_test(test_contexts_of_calls),
 		cmocka_unit_test(test_profile),
+		cmocka_unit_test(test_empty_name),
 		cmocka_unit_test(test_execution_is_made),
 		cmocka_unit_test(test_spans_of_samples),
 		cmocka_unit_test(test_marks),

@@ -97,6 +97,12 @@ static void test_regexp(void **state)
 	gives(state, "'a\\1' REGEXP '\\\\1'", "1");
 	gives(state, "'a' REGEXP 'a{9}{9}{9}{9}{9}'", "error: REGEXP: the pattern is too large");
 	gives(state, "'a' REGEXP 'a{1,99999}'", "error: REGEXP: the pattern is too large");
+	gives(state, "'a' REGEXP '(' || printf('%.100c', 'a') || '){400}'",
+	      "error: REGEXP: the pattern is too large");
+	gives(state, "printf('%.200c', 'a') REGEXP '^(aa){1,100}$'", "1");
+	gives(state, "printf('%.2000000c', 'a') REGEXP 'b|(a|b)*a(a|b){9}c'",
+	      "error: REGEXP: the text is too large for this pattern");
+	gives(state, "printf('%.2000000c', 'a') REGEXP 'ab'", "0");
 	gives(state, "'a' REGEXP printf('%.1001c', 'a')",
 	      "error: REGEXP: the pattern is too large");
 	/* Not the first pattern for all rows. */

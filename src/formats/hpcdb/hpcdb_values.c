@@ -225,12 +225,16 @@ enum sonde_status hpcdb_value(struct sonde_recording *recording, uint32_t track,
 	struct hpcdb_recording *database = recording->data;
 	const struct hpcdb_model_metric *place = &database->metrics.items[metric];
 	struct hpcdb_plane plane = plane_of(database, track);
-	const struct hpcdb_base *base = &database->bases[place->of_metric];
 	const struct hpcdb_context *contexts = database->tree.contexts.items;
+	const struct hpcdb_base *base;
 	double parts = 0, part;
 
 	(void)err;
 	*value = 0;
+	/* a query defines metrics of its own behind those of the database */
+	if (metric >= database->metrics.count)
+		return SONDE_END;
+	base = &database->bases[place->of_metric];
 	if (place->is_statistic != (track == SONDE_NONE) ||
 	    !hpcdb_plane_find(&plane, contexts[context].id, place->id, value))
 		return SONDE_END;

@@ -134,6 +134,11 @@ static int derive(struct cli *cli, struct cct *cct, const struct cli_analysis *a
 
 		if (cct_derive(cct, formula, &err) == SONDE_OK)
 			continue;
+		if (*formula == '@' &&
+		    (err.status == SONDE_FORMAT || err.status == SONDE_CORRUPT)) {
+			cli_error(cli, "--derive: %s: %s", formula + 1, err.message);
+			return CLI_FAILED;
+		}
 		if (err.status != SONDE_ARGUMENT)
 			return cli_fail(cli, &err);
 		cli_error(cli, "--derive: %s", err.message);

@@ -102,7 +102,7 @@ static const struct cli_option diff_show_options[] = {
 	{ .name = "limit",
 	  .argument = "N",
 	  .kind = CLI_NUMBER,
-	  .help = "at most N rows; 20 where not given, in JSON and CSV all",
+	  .help = "at most N rows, 0: all; 20 where not given, in JSON and CSV all",
 	  .offset = offsetof(struct diff_options, limit) },
 	{ .name = "all",
 	  .kind = CLI_FLAG,
@@ -266,6 +266,11 @@ static double sort_value(enum diff_sort sort, const struct compare_row *row)
 	}
 }
 
+static int compare_contexts(const struct compare_row *a, const struct compare_row *b)
+{
+	return (a->place.context > b->place.context) - (a->place.context < b->place.context);
+}
+
 static int compare_names(const struct diff *diff, const struct compare_row *a,
 			 const struct compare_row *b)
 {
@@ -273,9 +278,7 @@ static int compare_names(const struct diff *diff, const struct compare_row *a,
 	int order = strcmp(diff_name(diff, a, first, sizeof(first)),
 			   diff_name(diff, b, second, sizeof(second)));
 
-	if (order)
-		return order;
-	return (a->place.context > b->place.context) - (a->place.context < b->place.context);
+	return order ? order : compare_contexts(a, b);
 }
 
 static int compare_rows(const void *left, const void *right, void *user)
@@ -289,8 +292,13 @@ static int compare_rows(const void *left, const void *right, void *user)
 	/* what is no number comes last */
 	first = isnan(first) ? -INFINITY : first;
 	second = isnan(second) ? -INFINITY : second;
-	if (sort != DIFF_SORT_NAME && first != second)
+	if (sort == DIFF_SORT_NAME)
+		return compare_names(diff, a, b);
+	if (first != second)
 		return first < second ? 1 : -1;
+	/* the names of contexts are whole paths: too long to put together for each of many equal rows */
+	if (diff->comparison.by == COMPARE_CONTEXT)
+		return compare_contexts(a, b);
 	return compare_names(diff, a, b);
 }
 
@@ -388,9 +396,10 @@ static int compare_inputs(struct cli *cli, const struct diff_options *options,
 		return cli_usage(cli, "%s", err.message);
 	}
 	diff.asks_threshold = options->threshold >= 0;
-	diff.row_limit = options->limit != UINT64_MAX ? options->limit :
-			 for_programs		      ? SIZE_MAX :
-							USUAL_LIMIT;
+	if (options->limit == UINT64_MAX)
+		diff.row_limit = for_programs ? SIZE_MAX : USUAL_LIMIT;
+	else
+		diff.row_limit = options->limit ? options->limit : SIZE_MAX;
 	if (!choose_rows(&diff) || !find_excesses(&diff)) {
 		code = cli_fail_nomem(cli);
 	} else {
@@ -412,6 +421,8 @@ static int check_options(struct cli *cli, const struct diff_options *options)
 		return cli_usage(cli, "--tree is for screens; --by context gives the same rows");
 	if (options->exact && (options->csv || options->markdown || options->threshold >= 0))
 		return cli_usage(cli, "--exact takes neither --csv nor --markdown nor --threshold");
+	if (options->both && !(options->threshold >= 0))
+		return cli_usage(cli, "--both is for --threshold");
 	if (options->level > 1)
 		return cli_usage(cli, "--level is at most 100%%");
 	return CLI_OK;

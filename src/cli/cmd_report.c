@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `sonde report`: where the time went. Options, what was read, and which view of it is made and printed. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/commands.h"
@@ -8,6 +9,7 @@
 #include "cli/quantity.h"
 #include "cli/report.h"
 #include "cli/suggest.h"
+#include "cli/text.h"
 
 #define DECIMALS_MOST 9
 #define PAGE_ROWS 1000 /* of a table in HTML */
@@ -310,34 +312,51 @@ static void print(struct report_build *build, const struct report *report)
 		report_put_screen(build->cli, report);
 }
 
+/* Why there is nothing to see. */
+static void explain_nothing(const struct report_build *build)
+{
+	const struct report_options *options = build->options;
+	const struct report_summary *summary = build->summary;
+	bool is_part = options->range.from.base || options->range.to.base ||
+		       options->filter.tracks.count;
+
+	if (options->critical_path)
+		cli_note(build->cli,
+			 "a critical path is made of events: samples and sums have none");
+	else if (!build->cct)
+		cli_note(build->cli, "no call was left by an exception");
+	else if (!summary->calls && summary->contexts < 2 && !is_part)
+		cli_note(build->cli, "nothing was recorded that takes time");
+	else
+		cli_note(build->cli, "nothing fits what was asked for");
+}
+
 /* What to look at next, or why there is nothing to see. */
 static void advise(const struct report_build *build)
 {
-	const struct report_summary *summary = build->summary;
 	struct cli *cli = build->cli;
-	const char *path = cli->operands[0], *more = cli->operand_count > 1 ? " ..." : "";
+	struct sonde_buffer operands = { 0 };
+	const char *path;
 
 	if (!build->view->rows.count && !build->view->left_out) {
-		if (build->options->critical_path)
-			cli_note(cli,
-				 "a critical path is made of events: samples and sums have none");
-		else if (!build->cct)
-			cli_note(cli, "no call was left by an exception");
-		else if (!summary->calls && summary->contexts < 2)
-			cli_note(cli, "nothing was recorded that takes time");
-		else
-			cli_note(cli, "nothing fits what was asked for");
+		explain_nothing(build);
 		return;
 	}
-	if (build->cct && !summary->functions && !build->cct->calls)
-		cli_next(cli, "sonde prof %s%s -o database   finds out functions, loops and lines",
-			 path, more);
+	cli_put_shell_word(&operands, cli->operands[0]);
+	if (cli->operand_count > 1)
+		sonde_buffer_put_text(&operands, " ...");
+	path = sonde_buffer_text(&operands);
+	if (!path)
+		path = cli->operands[0];
+	if (build->cct && !build->summary->functions && !build->cct->calls)
+		cli_next(cli, "sonde prof %s -o database   finds out functions, loops and lines",
+			 path);
 	else if (build->options->tree)
-		cli_next(cli, "sonde flame %s%s -o flame.svg   shows the same as a picture", path,
-			 more);
+		cli_next(cli, "sonde flame %s -o flame.svg   shows the same as a picture", path);
 	else
-		cli_next(cli, "sonde report --tree %s%s   or: sonde flame %s%s -o flame.svg", path,
-			 more, path, more);
+		cli_next(cli, "sonde report --tree %s   or: sonde flame %s -o flame.svg", path,
+			 path);
+	sonde_buffer_release(&operands);
 }
 
 /* The rows are there: sorts, cuts and prints them. */
@@ -369,7 +388,7 @@ static int finish(struct report_build *build, const struct view_kind *kind)
 static int make_and_print(struct report_build *build, const struct view_kind *kind,
 			  const struct report_sources *sources)
 {
-	if (!report_summarise(build, sources))
+	if (!report_summarise(build, sources) || !report_find_shared_names(build))
 		return cli_fail_nomem(build->cli);
 	if (build->cct->metric_count && !kind->make(build))
 		return cli_fail(build->cli, &build->err);
@@ -493,6 +512,7 @@ static int run(struct cli *cli, const void *parsed)
 	code = kind->find ? search(&build, kind, &sources) : analyse(&build, kind, &sources);
 	report_view_release(&report.view);
 	sonde_vec_release(&sources.list);
+	free(build.shared_names);
 	return code;
 }
 
@@ -549,11 +569,11 @@ const struct cli_command cmd_report = {
 				  "\n"
 				  "--threads: track, threads, total_share, total_ns, busy_ns (within "
 				  "calls), idle_ns (the rest between its first and last event), events, "
-				  "samples, dropped, first_ns, last_ns, other metrics, process, name. "
+				  "samples, dropped, first_ns, last_ns, other metrics, os_id, process, name. "
 				  "Processes have process for track.\n"
 				  "\n"
-				  "--imbalance: depth, lost_share (most minus mean, of what the busiest "
-				  "thread has in all), thread_imbalance, thread_max_ns, thread_mean_ns, "
+				  "--imbalance: depth, lost_share (max minus mean, as a share of all that "
+				  "the busiest thread did), thread_imbalance, thread_max_ns, thread_mean_ns, "
 				  "threads, thread_most; the same of processes as process_...; context, "
 				  "name. The mean is over those that have some of it.\n"
 				  "\n"

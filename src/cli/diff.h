@@ -51,6 +51,9 @@ struct diff {
 /* What a row is: "function", "module"; the plural adds an s. */
 const char *diff_noun(const struct diff *diff);
 
+/* What is compared are numbers of calls, so that no column needs to tell them again. */
+bool diff_is_of_calls(const struct diff *diff);
+
 /* "+5.2 %", "new", "gone", "x 12" */
 void diff_put_relative(struct sonde_buffer *out, const struct compare_row *row,
 		       const struct compare_means *means);

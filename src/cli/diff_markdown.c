@@ -29,7 +29,8 @@ static void put_code(struct sonde_buffer *out, const char *text)
 static void put_rows(struct cli *cli, const struct diff *diff, size_t count)
 {
 	struct sonde_buffer *out = &cli->out;
-	bool has_calls = diff->comparison.has_calls, tested = diff->comparison.can_test;
+	bool has_calls = diff->comparison.has_calls && !diff_is_of_calls(diff);
+	bool tested = diff->comparison.can_test;
 	char space[DIFF_NAME_SIZE];
 	size_t i;
 

@@ -78,7 +78,7 @@ void diff_put_head(struct cli *cli, const struct diff *diff)
 		cli_put_styled(cli, style, verdict.data);
 	sonde_buffer_release(&verdict);
 	sonde_buffer_put_char(&cli->out, '\n');
-	if (all->calls.before != 0 || all->calls.after != 0) {
+	if (!diff_is_of_calls(diff) && (all->calls.before != 0 || all->calls.after != 0)) {
 		cli_put_styled(cli, CLI_STYLE_BOLD, "calls   ");
 		diff_put_calls(&cli->out, all, " -> ");
 		if (all->calls.before == all->calls.after)
@@ -97,8 +97,10 @@ static void put_table_title(struct cli *cli, const struct diff *diff)
 	sonde_buffer_put_char(out, '\n');
 	if (!comparison->can_test) {
 		sonde_buffer_put_format(out,
-					diff->rows.count ? "By %s, what each spent itself:\n" :
-							   "No %s changed.\n",
+					!diff->rows.count ? "No %s changed.\n" :
+					diff_is_of_calls(diff) ?
+							    "By %s, how often each was called:\n" :
+							    "By %s, what each spent itself:\n",
 					diff_noun(diff));
 		return;
 	}
@@ -134,7 +136,8 @@ static void put_row(struct cli_table *table, const struct diff *diff, const stru
 	if (has_totals)
 		diff_put_value(&table->text, diff, row->total.after - row->total.before, true);
 	cli_table_end_cell(table);
-	diff_put_calls(&table->text, row, " -> ");
+	if (!diff_is_of_calls(diff))
+		diff_put_calls(&table->text, row, " -> ");
 	cli_table_end_cell(table);
 	if (row->tested)
 		diff_put_p(&table->text, row->adjusted_p);
@@ -177,13 +180,16 @@ void diff_put_text(struct cli *cli, const struct diff *diff)
 {
 	struct cli_table table = { .columns = columns,
 				   .column_count = sizeof(columns) / sizeof(columns[0]) };
-	bool has_totals = cli_width(cli, WIDTH_FOR_TOTALS) >= WIDTH_FOR_TOTALS;
+	bool has_totals = false;
 	size_t i, count = diff->rows.count < diff->row_limit ? diff->rows.count : diff->row_limit;
 
 	if (!diff->comparison.metric) {
 		sonde_buffer_put_text(&cli->out, "Nothing was recorded on either side.\n");
 		return;
 	}
+	/* the calls of a function and all that it called tell nobody anything */
+	has_totals = cli_width(cli, WIDTH_FOR_TOTALS) >= WIDTH_FOR_TOTALS &&
+		     !diff_is_of_calls(diff);
 	diff_put_head(cli, diff);
 	put_table_title(cli, diff);
 	if (count) {

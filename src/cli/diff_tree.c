@@ -144,7 +144,8 @@ static void put_row(struct cli_table *table, const struct diff *diff, const stru
 	else if (diff->comparison.significant_count)
 		sonde_buffer_put_text(&table->text, "  ");
 	cli_table_end_cell(table);
-	diff_put_calls(&table->text, row, " -> ");
+	if (!diff_is_of_calls(diff))
+		diff_put_calls(&table->text, row, " -> ");
 	cli_table_end_cell(table);
 	cli_put_spaces(&table->text, depth < MOST_INDENT ? depth : MOST_INDENT);
 	cli_put_escaped(&table->text, compare_label(&diff->comparison, row, space, sizeof(space)));

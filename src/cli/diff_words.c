@@ -25,6 +25,11 @@ const char *diff_noun(const struct diff *diff)
 	return nouns[diff->comparison.by];
 }
 
+bool diff_is_of_calls(const struct diff *diff)
+{
+	return strcmp(diff->comparison.metric_name, "CALLS") == 0;
+}
+
 void diff_put_percent(struct sonde_buffer *out, double change)
 {
 	if (!isfinite(change))

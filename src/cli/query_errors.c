@@ -149,6 +149,8 @@ static int tell_mistake(struct query_session *session, const char *sql, int code
 			 "was found");
 	else if (!strcmp(message, "incomplete input"))
 		cli_hint(session->cli, "it ends too early: is a bracket or a quote open?");
+	else if (!strcmp(message, "integer overflow"))
+		cli_hint(session->cli, "total() adds up what is too large for sum()");
 	free(message);
 	return CLI_USAGE;
 }

@@ -48,6 +48,7 @@ struct report_build {
 	const struct report *report; /* of which these are parts: */
 	struct report_view *view;
 	struct report_summary *summary;
+	bool *shared_names; /* by track: another one is called the same */
 	struct sonde_error err;
 };
 
@@ -121,6 +122,11 @@ void report_put_extra(struct report_view *view, const struct cct_metric *metric,
 const char *report_context_label(const struct cct *cct, uint32_t context, char *space, size_t size);
 #define REPORT_LABEL_SIZE 4096
 void report_put_label(struct report_view *view, const char *label, const char *space);
+
+/* Fills shared_names; false where memory failed. */
+bool report_find_shared_names(struct report_build *build);
+/* What to call a track among others: where several have its name, with its id. */
+void report_put_track(struct report_build *build, uint32_t track);
 
 /* Columns and cells that a tree and a hot path have. */
 void report_add_context_columns(struct report_build *build);

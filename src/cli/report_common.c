@@ -3,6 +3,7 @@
 #include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/report.h"
@@ -81,22 +82,24 @@ void report_add_extra_columns(struct report_build *build)
 	for (uint32_t i = 0; i < build->cct->metric_count; i++) {
 		const struct cct_metric *metric = &build->cct->metrics[i];
 		bool time = metric->ns > 0;
+		/* how often something was called, not what it called */
+		bool calls = !strcmp(metric->name, "CALLS");
+		enum report_rank rank = metric->formula ? REPORT_USUAL : REPORT_WIDE;
 
 		if (!report_is_extra(build, i))
 			continue;
 		report_add_column(
-			view,
-			(struct report_column){
-				.key = join(view, metric->name, time ? ".total_ns" : ".total"),
-				.title = join(view, metric->name, ""),
-				.kind = kind_of(metric),
-				.rank = metric->formula ? REPORT_USUAL : REPORT_WIDE });
+			view, (struct report_column){ .key = join(view, metric->name,
+								  time ? ".total_ns" : ".total"),
+						      .title = join(view, metric->name, ""),
+						      .kind = kind_of(metric),
+						      .rank = calls ? REPORT_FOR_PROGRAMS : rank });
 		report_add_column(
 			view, (struct report_column){
 				      .key = join(view, metric->name, time ? ".self_ns" : ".self"),
-				      .title = join(view, metric->name, " self"),
+				      .title = join(view, metric->name, calls ? "" : " self"),
 				      .kind = kind_of(metric),
-				      .rank = REPORT_FOR_PROGRAMS });
+				      .rank = calls ? rank : REPORT_FOR_PROGRAMS });
 	}
 }
 
@@ -147,4 +150,59 @@ void report_put_label(struct report_view *view, const char *label, const char *s
 		report_put_text(view, label);
 	else
 		report_put_borrowed(view, label);
+}
+
+/* What a track is called by, as a number. */
+struct track_name {
+	uint64_t name;
+	uint32_t track;
+};
+
+static uint64_t name_of(const struct sonde_track *track)
+{
+	if (track->name)
+		return track->name;
+	return UINT64_C(1) << 63 | (uint64_t)track->kind << 32 | track->slot;
+}
+
+static int compare_names(const void *left, const void *right)
+{
+	const struct track_name *a = left, *b = right;
+
+	return (a->name > b->name) - (a->name < b->name);
+}
+
+bool report_find_shared_names(struct report_build *build)
+{
+	const struct sonde_definitions *definitions = build->cct->definitions;
+	uint32_t count = sonde_definitions_track_count(definitions), i;
+	struct track_name *names = calloc((size_t)count + 1, sizeof(*names));
+
+	build->shared_names = calloc((size_t)count + 1, sizeof(bool));
+	if (!names || !build->shared_names) {
+		free(names);
+		return false;
+	}
+	for (i = 0; i < count; i++)
+		names[i] =
+			(struct track_name){ name_of(sonde_definitions_track(definitions, i)), i };
+	qsort(names, count, sizeof(*names), compare_names);
+	for (i = 1; i < count; i++)
+		if (names[i].name == names[i - 1].name)
+			build->shared_names[names[i].track] =
+				build->shared_names[names[i - 1].track] = true;
+	free(names);
+	return true;
+}
+
+void report_put_track(struct report_build *build, uint32_t track)
+{
+	char space[SONDE_LABEL_SIZE], with_id[REPORT_LABEL_SIZE];
+	const char *label = sonde_definitions_track_label(build->cct->definitions, track, space);
+	bool shared = track < sonde_definitions_track_count(build->cct->definitions) &&
+		      build->shared_names[track];
+
+	if (shared)
+		snprintf(with_id, sizeof(with_id), "%s (ID %u)", label, track);
+	report_put_text(build->view, shared ? with_id : label);
 }

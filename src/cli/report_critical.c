@@ -66,7 +66,7 @@ static void add_part_columns(struct report_view *view)
 		{ "at_ns", "AT", REPORT_TIME, REPORT_ALWAYS, false, true },
 		{ "duration_ns", "TIME", REPORT_TIME, REPORT_ALWAYS, false, false },
 		{ "share", "PATH%", REPORT_SHARE, REPORT_USUAL, true, false },
-		{ "track", "ID", REPORT_COUNT, REPORT_ALWAYS, false, true },
+		{ "track", "ID", REPORT_ID, REPORT_ALWAYS, false, true },
 		{ "track_name", "TRACK", REPORT_TEXT, REPORT_USUAL, false, true },
 		{ "reason", "AFTER", REPORT_TEXT, REPORT_ALWAYS, false, true },
 		{ "certainty", "SURE", REPORT_TEXT, REPORT_USUAL, false, true },
@@ -120,7 +120,7 @@ static void put_part(struct report_view *view, const struct critical_path *path,
 		report_put_nothing(view);
 		report_put_nothing(view);
 	} else {
-		report_put_count(view, segment->track);
+		report_put_id(view, segment->track);
 		report_put_text(view,
 				sonde_definitions_track_label(definitions, segment->track, space));
 	}

@@ -9,8 +9,9 @@
 #include "cli/text.h"
 
 static const char *const kind_names[] = {
-	[REPORT_NOTHING] = "none", [REPORT_TEXT] = "text",   [REPORT_COUNT] = "count",
-	[REPORT_TIME] = "time",	   [REPORT_SHARE] = "share", [REPORT_NUMBER] = "number",
+	[REPORT_NOTHING] = "none",  [REPORT_TEXT] = "text", [REPORT_COUNT] = "count",
+	[REPORT_ID] = "id",	    [REPORT_TIME] = "time", [REPORT_SHARE] = "share",
+	[REPORT_NUMBER] = "number",
 };
 
 static void put_double(struct sonde_buffer *out, double number)
@@ -33,6 +34,7 @@ static void put_json_cell(struct sonde_json_writer *json, const struct report_ce
 		sonde_json_string(json, cell->text);
 		break;
 	case REPORT_COUNT:
+	case REPORT_ID:
 	case REPORT_TIME:
 		sonde_json_number_u64(json, cell->count);
 		break;
@@ -146,6 +148,7 @@ static void put_csv_cell(struct cli *cli, struct sonde_buffer *space,
 		put_csv_text(cli, space, cell->text);
 		break;
 	case REPORT_COUNT:
+	case REPORT_ID:
 	case REPORT_TIME:
 		sonde_buffer_put_u64(&cli->out, cell->count);
 		break;

@@ -49,6 +49,7 @@ static void put_sort_value(struct sonde_buffer *out, const struct report_cell *c
 	case REPORT_TEXT:
 		break;
 	case REPORT_COUNT:
+	case REPORT_ID:
 	case REPORT_TIME:
 		sonde_buffer_put_format(out, " data-v=\"%" PRIu64 "\"", cell->count);
 		break;

@@ -42,7 +42,7 @@ static void add_columns(struct report_build *build)
 		{ time ? "process_mean_ns" : "process_mean", "MEAN", kind, programs, false, false },
 		{ "processes", "OF", REPORT_COUNT, programs, false, false },
 		{ "process_most", "MOST IN", REPORT_TEXT, REPORT_WIDE, false, true },
-		{ "context", "ID", REPORT_COUNT, programs, false, true },
+		{ "context", "ID", REPORT_ID, programs, false, true },
 		{ "name", "CONTEXT", REPORT_TEXT, REPORT_ALWAYS, false, true },
 	};
 
@@ -59,16 +59,12 @@ static void put_ratio(struct report_view *view, const struct cct_spread *spread)
 
 static void put_threads(struct report_build *build, const struct cct_spread *spread)
 {
-	char space[SONDE_LABEL_SIZE];
-
 	put_ratio(build->view, spread);
 	report_put_value(build->view, report_metric(build), spread->max);
 	report_put_value(build->view, report_metric(build), mean_of(spread));
 	report_put_count(build->view, spread->count);
 	if (spread->count)
-		report_put_text(build->view,
-				sonde_definitions_track_label(build->cct->definitions,
-							      spread->max_place, space));
+		report_put_track(build, spread->max_place);
 	else
 		report_put_nothing(build->view);
 }
@@ -106,7 +102,7 @@ static void put_context(struct report_build *build, uint32_t number, uint32_t de
 	report_put_share(build->view, excess_of(&cct->context_spread[number]), busiest);
 	put_threads(build, &cct->context_spread[number]);
 	put_processes(build, number);
-	report_put_count(build->view, number);
+	report_put_id(build->view, number);
 	report_put_label(build->view, report_context_label(cct, number, space, sizeof(space)),
 			 space);
 }
@@ -167,10 +163,13 @@ bool report_make_imbalance(struct report_build *build)
 	build->view->name = "imbalance";
 	build->view->noun = "context";
 	build->view->tree = true;
-	build->view->title = "LOST%: the most that a thread has minus the mean of all that have "
-			     "some, of what the busiest has in all";
+	build->view->title = "LOST%: MAX less MEAN, as a share of all that the busiest thread did: "
+			     "what even sharing could save";
 	add_columns(build);
 	if (!cct->context_count)
+		return true;
+	/* no time passed, so the number of calls is shown in its place; threads share nothing then */
+	if (!build->options->analysis.metric && cct->calls && cct->spread_metric != build->metric)
 		return true;
 	if (!cct->context_spread || cct->spread_metric != build->metric) {
 		sonde_fail(&build->err, SONDE_ARGUMENT, SONDE_NO_OFFSET,

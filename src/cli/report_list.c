@@ -145,7 +145,6 @@ static void put_spread(struct report_build *build, const struct flat_row *row)
 {
 	const struct cct_metric *metric = report_metric(build);
 	const struct cct_spread *spread = NULL;
-	char space[SONDE_LABEL_SIZE];
 	double mean;
 
 	if (row->key != SONDE_NONE)
@@ -161,8 +160,7 @@ static void put_spread(struct report_build *build, const struct flat_row *row)
 	report_put_value(build->view, metric, spread->min);
 	report_put_value(build->view, metric, spread->max);
 	report_put_value(build->view, metric, mean);
-	report_put_text(build->view, sonde_definitions_track_label(build->cct->definitions,
-								   spread->max_place, space));
+	report_put_track(build, spread->max_place);
 }
 
 /* Where a row is in the program. */

@@ -48,7 +48,7 @@ static void add_columns(struct report_build *build, const char *id, bool process
 	/* the time of calls is how long a track was busy: once on a screen is enough */
 	bool is_busy = build->cct->calls && !build->metric;
 	const struct report_column columns[] = {
-		{ id, "ID", REPORT_COUNT, REPORT_ALWAYS, false, true },
+		{ id, "ID", REPORT_ID, REPORT_ALWAYS, false, true },
 		{ "threads", "THREADS", REPORT_COUNT, processes ? REPORT_USUAL : programs, false,
 		  false },
 		{ "total_share", "SHARE", REPORT_SHARE, REPORT_ALWAYS, true, false },
@@ -65,10 +65,16 @@ static void add_columns(struct report_build *build, const char *id, bool process
 	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
 		report_add_column(build->view, columns[i]);
 	report_add_extra_columns(build);
-	if (!processes)
+	if (!processes) {
+		bool one = sonde_definitions_process_count(build->cct->definitions) < 2;
+
+		report_add_column(build->view, (struct report_column){ "os_id", "OS ID", REPORT_ID,
+								       REPORT_USUAL, false, true });
 		report_add_column(build->view,
 				  (struct report_column){ "process", "PROCESS", REPORT_TEXT,
-							  programs, false, true });
+							  one ? programs : REPORT_USUAL, false,
+							  true });
+	}
 	report_add_column(build->view,
 			  (struct report_column){ "name", processes ? "PROCESS" : "TRACK",
 						  REPORT_TEXT, REPORT_ALWAYS, false, true });
@@ -91,7 +97,7 @@ static void put_sums(struct report_build *build, uint32_t id, const struct place
 	uint64_t idle_ns = sums->alive_ns > sums->busy_ns ? sums->alive_ns - sums->busy_ns : 0;
 
 	report_begin_row(view, 0, SONDE_NONE, report_weight(build, totals[build->metric]));
-	report_put_count(view, id);
+	report_put_id(view, id);
 	report_put_count(view, sums->tracks);
 	report_put_share(view, totals[build->metric], build->whole);
 	report_put_value(view, report_metric(build), totals[build->metric]);
@@ -145,6 +151,10 @@ static void put_track(struct report_build *build, uint32_t id, const struct sond
 	if (!is_enough(build, &sums))
 		return;
 	put_sums(build, id, &sums);
+	if (track->os_id != UINT64_MAX)
+		report_put_id(build->view, track->os_id);
+	else
+		report_put_nothing(build->view);
 	report_put_text(build->view,
 			process_label(cct->definitions, track->process, space, sizeof(space)));
 	report_put_text(build->view, sonde_definitions_track_label(cct->definitions, id, label));

@@ -11,7 +11,7 @@
 void report_add_context_columns(struct report_build *build)
 {
 	const struct report_column after[] = {
-		{ "context", "ID", REPORT_COUNT, REPORT_FOR_PROGRAMS, false, true },
+		{ "context", "ID", REPORT_ID, REPORT_FOR_PROGRAMS, false, true },
 		{ "parent", "PARENT", REPORT_COUNT, REPORT_FOR_PROGRAMS, false, true },
 		{ "kind", "KIND", REPORT_TEXT, REPORT_FOR_PROGRAMS, false, true },
 		{ "file", "FILE", REPORT_TEXT, REPORT_FOR_PROGRAMS, false, true },

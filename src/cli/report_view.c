@@ -2,6 +2,7 @@
 /* The table that reports are made of: filling, looking up, sorting, cutting short. */
 #include "cli/report_view.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +81,11 @@ void report_put_text(struct report_view *view, const char *text)
 void report_put_count(struct report_view *view, uint64_t count)
 {
 	put_cell(view, (struct report_cell){ .kind = REPORT_COUNT, .count = count });
+}
+
+void report_put_id(struct report_view *view, uint64_t id)
+{
+	put_cell(view, (struct report_cell){ .kind = REPORT_ID, .count = id });
 }
 
 void report_put_time(struct report_view *view, uint64_t ns)
@@ -161,7 +167,7 @@ static int compare_cells(const struct report_cell *a, const struct report_cell *
 		return strcmp(a->text, b->text);
 	if (a->kind != b->kind)
 		return a->kind < b->kind ? -1 : 1;
-	if (a->kind == REPORT_COUNT || a->kind == REPORT_TIME)
+	if (a->kind == REPORT_COUNT || a->kind == REPORT_ID || a->kind == REPORT_TIME)
 		return a->count < b->count ? -1 : a->count > b->count;
 	return compare_values(a->number, b->number);
 }
@@ -386,6 +392,9 @@ void report_put_cell(struct sonde_buffer *out, const struct report_cell *cell)
 		break;
 	case REPORT_COUNT:
 		cli_put_count(out, cell->count);
+		break;
+	case REPORT_ID:
+		sonde_buffer_put_format(out, "%" PRIu64, cell->count);
 		break;
 	case REPORT_TIME:
 		cli_put_duration(out, cell->count, " ");

@@ -15,6 +15,7 @@ enum report_kind {
 	REPORT_NOTHING, /* a cell without a value */
 	REPORT_TEXT,
 	REPORT_COUNT,
+	REPORT_ID,     /* a number that counts nothing */
 	REPORT_TIME,   /* nanoseconds */
 	REPORT_SHARE,  /* of 1 */
 	REPORT_NUMBER, /* of no unit, or of one that the column says */
@@ -24,7 +25,7 @@ struct report_cell {
 	enum report_kind kind;
 	union {
 		const char *text;
-		uint64_t count; /* of a time too */
+		uint64_t count; /* of an id or a time too */
 		double number;	/* of a share too */
 	};
 };
@@ -76,6 +77,7 @@ void report_put_nothing(struct report_view *view);
 void report_put_text(struct report_view *view, const char *text);     /* copied */
 void report_put_borrowed(struct report_view *view, const char *text); /* not copied */
 void report_put_count(struct report_view *view, uint64_t count);
+void report_put_id(struct report_view *view, uint64_t id);
 void report_put_time(struct report_view *view, uint64_t ns);
 void report_put_share(struct report_view *view, double part, double whole);
 void report_put_number(struct report_view *view, double number);

@@ -90,6 +90,23 @@ void cli_put_escaped(struct sonde_buffer *out, const char *text)
 	cli_put_escaped_sized(out, text, strlen(text));
 }
 
+void cli_put_shell_word(struct sonde_buffer *out, const char *text)
+{
+	static const char special[] = " \t\n\r\"'\\`$&|;<>()[]{}*?!#~^=%";
+
+	if (*text && !strpbrk(text, special)) {
+		sonde_buffer_put_text(out, text);
+		return;
+	}
+	sonde_buffer_put_char(out, '\'');
+	for (; *text; text++) {
+		if (*text == '\'')
+			sonde_buffer_put_text(out, "'\\'");
+		sonde_buffer_put_char(out, *text);
+	}
+	sonde_buffer_put_char(out, '\'');
+}
+
 void cli_put_csv(struct sonde_buffer *out, const char *text, size_t size)
 {
 	bool quoted = false;

@@ -19,6 +19,9 @@ void cli_put_escaped_sized(struct sonde_buffer *out, const char *text, size_t si
  */
 size_t cli_next_character(const char *text, size_t size, uint32_t *character);
 
+/* A word as a shell takes it: in single quotes where it needs them. */
+void cli_put_shell_word(struct sonde_buffer *out, const char *text);
+
 /* A field of CSV (RFC 4180), in quotes where it needs them. */
 void cli_put_csv(struct sonde_buffer *out, const char *text, size_t size);
 

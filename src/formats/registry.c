@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "formats/format.h"
@@ -94,6 +95,10 @@ enum sonde_status sonde_format_detect(const char *path, const struct sonde_forma
 	}
 	if (best)
 		return SONDE_OK;
+	if (access(path, sonde_path_kind(path) == SONDE_PATH_FOLDER ? R_OK | X_OK : R_OK)) {
+		sonde_fail_errno(err, path, "this may not be read");
+		return SONDE_IO;
+	}
 	sonde_fail(err, SONDE_FORMAT, SONDE_NO_OFFSET,
 		   "this is in no format that is read here (%s); give the path of a whole "
 		   "recording, or name its format where it is too damaged to be recognised",

@@ -168,7 +168,8 @@ static enum sonde_status take_nodes(const struct build *build, uint32_t track,
 		struct query_spent *item = &spent->items[i];
 
 		item->calls = item->total_calls = nodes[i].calls;
-		item->self_ns = item->total_ns = nodes[i].self_ns;
+		/* the time between calls was not spent in any */
+		item->self_ns = item->total_ns = i ? nodes[i].self_ns : 0;
 	}
 	/* parents come before children */
 	for (uint32_t i = count - 1; i > 0; i--) {

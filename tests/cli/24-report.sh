@@ -222,6 +222,37 @@ run report --no-cache trace
 exits 0 "--no-cache"
 run report -j 1 trace
 out_has '874\.858 us in 4 threads' "-j 1"
+# paths, parts and files that are odd
+session normal "a folder's"
+run report "a folder's"
+err_has "^  next: sonde report --tree 'a folder'\\\\''s' " "advice can be given to a shell"
+run report --from 99h trace
+exits 0 "after the end"
+err_has '^sonde: nothing fits what was asked for$' "there is nothing"
+run report --derive @trace.wtf-trace trace
+exits 3 "formulas in a file that has none"
+! grep -q "sonde check" "$err"
+ok $? "no recording is blamed" || explain "$err"
+if [ "$(id -u)" != 0 ]; then
+	cp trace.wtf-trace secret && chmod 000 secret
+	run report secret
+	exits 3 "a file that may not be read"
+	err_has '^  cause: Permission denied$' "and why"
+fi
+
+# how often functions were called is told of a database too
+run report -q database
+out_has '^9\.4% .* 196 +work_sort$' "calls in a database"
+
+# threads of one name
+run report -q --threads trace trace
+out_has '^ID .* PROCESS +TRACK$' "several processes: which has the thread"
+run report -q --threads --track 0 trace
+out_has '^ID .* TRACK$' "a thread with the id 0 has one"
+run report -q --imbalance --csv trace trace
+out_has 'thread 2 \(ID 2\)' "threads of one name: which has most"
+run report -q --imbalance trace
+out_has '^  LOST%: MAX less MEAN, as a share of all that the busiest thread did: what even sharing could save$' "what is lost"
 if [ -w /dev/full ]; then
 	"$SONDE" report --json trace >/dev/full 2>"$err"
 	is $? 3 "a full disk"

@@ -71,6 +71,22 @@ run diff before after --by module
 out_has '  odd$' "modules"
 run diff before after --metric CALLS --min 0%
 out_has '^CALLS +5, as before$' "another metric"
+! grep -Eq '^calls ' "$out"
+ok $? "calls are not told twice" || explain "$out"
+session normal odd_before
+session crashed odd_after
+run diff -q odd_before odd_after --metric CALLS --min 0%
+out_has '^By function, how often each was called:$' "calls: what they are"
+out_has '^ +CHANGE +% +BEFORE +AFTER +NAME$' "calls: no columns that say the same"
+run diff -q odd_before odd_after --metric CALLS --markdown
+out_has '^\| function \| before \| after \| change \| % \|$' "calls in markdown"
+run diff -q odd_before odd_after --limit 0
+is "$(grep -c '0x\|work_' "$out")" "$("$SONDE" diff -q odd_before odd_after --limit 1000 | grep -c '0x\|work_')" "--limit 0: all rows"
+! grep -q -e '--limit' "$out"
+ok $? "--limit 0 leaves out nothing" || explain "$out"
+run diff before after --both
+exits 2 "--both without --threshold"
+err_has '^sonde: --both is for --threshold$' "and what it is for"
 run diff before after --limit 1
 out_has '^1 more row \(--limit\)' "a limit"
 run diff before after --function slower

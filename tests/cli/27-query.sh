@@ -264,6 +264,13 @@ for format in cff zts hpcdb; do
 	cmp -s "$work/calls" "$out"
 	ok $? "$format: the same calls" || diff -u "$work/calls" "$out" | explain
 done
+run query trace --csv --no-header "SELECT round((SELECT sum(value) FROM vals WHERE metric = 'REALTIME (sec)'
+	AND scope = 'point') * 1e9) = (SELECT sum(self_ns) FROM spans), (SELECT round(sum(value) * 1e9) FROM vals
+	WHERE metric = 'REALTIME (sec)' AND scope = 'execution' AND context = 0) = (SELECT sum(self_ns) FROM spans)"
+is "$(tr -d '\r' <"$out")" "1,1" "values of calls are what the spans have"
+run query trace "SELECT sum(9223372036854775807) FROM tracks"
+exits 2 "a sum that is too large"
+err_has '^  hint: total\(\) ' "and what adds it up"
 if have python3; then
 	python3 "$root/tests/cli/prof_measurements.py" heat
 	run query --csv --no-header heat "SELECT sum(value) FROM vals

@@ -10,6 +10,7 @@
 #include "analyse/cct_private.h"
 #include "analyse/derive.h"
 #include "model/filters.h"
+#include "model/formula.h"
 #include "model/recording.h"
 #include "model/selection.h"
 
@@ -365,32 +366,21 @@ enum sonde_status cct_build(struct sonde_recording *recording, const struct cct_
 	return status;
 }
 
-/* The part of a metric's name that is enough to find it. */
-static size_t short_length(const char *name)
-{
-	size_t length = strcspn(name, " ([");
-
-	return length ? length : strlen(name);
-}
-
 uint32_t cct_find_metric(const struct cct *cct, const char *name)
 {
-	for (uint32_t i = 0; i < cct->metric_count; i++) {
-		if (!strcasecmp(cct->metrics[i].name, name))
-			return i;
-	}
-	for (uint32_t i = 0; i < cct->metric_count; i++) {
-		size_t length = short_length(cct->metrics[i].name);
+	uint32_t found = SONDE_NONE;
+	unsigned int best = 0;
 
-		if (strlen(name) == length && !strncasecmp(cct->metrics[i].name, name, length))
-			return i;
-	}
-	/* "cputime:mean" of "CPUTIME (sec):Mean" */
 	for (uint32_t i = 0; i < cct->metric_count; i++) {
-		if (cct_metric_name_matches(cct->metrics[i].name, name))
-			return i;
+		unsigned int closeness =
+			sonde_metric_name_closeness(cct->metrics[i].name, name, strlen(name));
+
+		if (closeness <= best)
+			continue;
+		best = closeness;
+		found = i;
 	}
-	return SONDE_NONE;
+	return found;
 }
 
 uint64_t cct_duration_quantile(const struct cct *cct, uint32_t function, double share)

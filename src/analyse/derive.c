@@ -4,7 +4,6 @@
  * every context and track. YAML files are in derive_yaml.c, a recording's own formulas in
  * derive_recording.c.
  */
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,23 +29,6 @@ void cct_formula_free(struct cct_formula *formula)
 bool cct_metric_is_by_context(const struct cct_metric *metric)
 {
 	return metric->formula && metric->formula->is_by_context;
-}
-
-bool cct_metric_name_matches(const char *name, const char *wanted)
-{
-	if (!strcasecmp(name, wanted))
-		return true;
-	while (*name) {
-		if (name[0] == ' ' && name[1] == '(' && strchr(name, ')')) {
-			name = strchr(name, ')') + 1;
-			continue;
-		}
-		if (tolower((unsigned char)*name) != tolower((unsigned char)*wanted))
-			return false;
-		name++;
-		wanted++;
-	}
-	return !*wanted;
 }
 
 /* Values by metric: those of a context, or (cct NULL) sums. */
@@ -257,13 +239,11 @@ static enum sonde_status fail_unknown(const struct cct *cct, const char *name,
 
 	for (uint32_t i = 0; i < cct->metric_count && known.size < KNOWN_LIMIT; i++) {
 		const char *other = cct->metrics[i].name;
-		bool is_plain =
-			!other[strspn(other, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRST"
-					     "UVWXYZ0123456789_.")];
+		bool is_word = sonde_formula_name_is_word(other);
 
 		if (known.size)
 			sonde_buffer_put_text(&known, ", ");
-		sonde_buffer_put_format(&known, is_plain ? "%.80s" : "\"%.80s\"", other);
+		sonde_buffer_put_format(&known, is_word ? "%.80s" : "\"%.80s\"", other);
 	}
 	if (known.size >= KNOWN_LIMIT)
 		sonde_buffer_put_text(&known, ", ...");
@@ -307,32 +287,6 @@ static enum sonde_status parse(const struct cct *cct, const char *text, bool is_
 		return sonde_fail(err, SONDE_LIMIT, SONDE_NO_OFFSET,
 				  "a formula of more than %d characters is not read", TEXT_LIMIT);
 	return sonde_expression_parse_named(expression, text, length, &names, position, err);
-}
-
-/* The name before '=', and where the formula begins; empty where there is none. */
-static size_t read_name(const char *text, const char **name, const char **formula)
-{
-	size_t length;
-
-	while (isspace((unsigned char)*text))
-		text++;
-	if (*text == '"' || *text == '\'') {
-		*name = text + 1;
-		length = strcspn(*name, *text == '"' ? "\"" : "'");
-		text = *name + length + ((*name)[length] != '\0');
-	} else {
-		*name = text;
-		length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				      "0123456789_.");
-		text += length;
-	}
-	while (isspace((unsigned char)*text))
-		text++;
-	*formula = text;
-	if (*text != '=' || !length)
-		return 0;
-	(*formula)++;
-	return length;
 }
 
 static enum sonde_status derive_named(struct cct *cct, const char *name, const char *text,
@@ -383,7 +337,7 @@ enum sonde_status cct_derive(struct cct *cct, const char *formula, struct sonde_
 
 	if (*formula == '@')
 		return derive_file(cct, formula + 1, err);
-	length = read_name(formula, &name, &text);
+	length = sonde_formula_take_name(formula, &name, &text);
 	if (!length || length > NAME_LIMIT)
 		return sonde_fail(
 			err, SONDE_ARGUMENT, (uint64_t)(text - formula),

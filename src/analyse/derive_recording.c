@@ -135,7 +135,7 @@ enum sonde_status cct_add_recording_formulas(struct cct *cct, struct sonde_recor
 			     sonde_recording_formula(recording, i, &formula);
 	     i++) {
 		if (is_known(cct, formula.name) ||
-		    (name && !cct_metric_name_matches(formula.name, name)))
+		    (name && !sonde_metric_name_matches(formula.name, name, strlen(name))))
 			continue;
 		if (!map)
 			map = map_contexts(cct, recording, &source_count);

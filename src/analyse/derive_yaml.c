@@ -212,7 +212,7 @@ static enum sonde_status derive_shown(const struct describing *describing, uint3
 			break;
 		}
 		if (!*text || is_known(describing->cct, text) ||
-		    (wanted && !cct_metric_name_matches(text, wanted)))
+		    (wanted && !sonde_metric_name_matches(text, wanted, strlen(wanted))))
 			continue;
 		status = derive_variant(describing, metric, variant, text, err);
 		*count += status == SONDE_OK;

@@ -75,6 +75,24 @@ enum sonde_status sonde_expression_parse_named(struct sonde_expression *expressi
 					       const struct sonde_expression_names *names,
 					       size_t *position, struct sonde_error *err);
 
+/*
+ * Of "ipc = instructions / cycles" the length of the name before '=', which may be in quotes, and where the
+ * formula begins. 0 where there is no name with a '=' behind it: then *formula is where that was found.
+ */
+size_t sonde_formula_take_name(const char *text, const char **name, const char **formula);
+
+/* Whether a name needs no quotes in a formula. */
+bool sonde_formula_name_is_word(const char *name);
+
+/* Whether the name of a metric is meant by `wanted`: whatever the case, with or without its brackets. */
+bool sonde_metric_name_matches(const char *name, const char *wanted, size_t length);
+
+/*
+ * How well `wanted` fits the name of a metric, whatever the case: 3 the whole name, 2 its first word
+ * ("cputime" of "CPUTIME (sec):Mean"), 1 without brackets ("cputime:mean"), 0 not at all.
+ */
+unsigned int sonde_metric_name_closeness(const char *name, const char *wanted, size_t length);
+
 /* How close an operation binds its operands; higher is closer. */
 unsigned int sonde_expression_precedence(enum sonde_operation operation);
 

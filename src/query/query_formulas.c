@@ -3,7 +3,6 @@
  * Metrics by formulas: "ipc = instructions / cycles" is a metric of vals in every scope that has all metrics
  * of the formula. It is worked out for each track and context.
  */
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +10,6 @@
 #include "model/formula.h"
 #include "model/recording.h"
 #include "query/query_tables.h"
-
-#define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_."
 
 struct formula {
 	struct sonde_expression expression; /* references are metrics */
@@ -42,70 +39,34 @@ struct naming {
 	bool is_known;	/* the last name is that of a metric of some scope */
 };
 
-/* Whatever the case, and with or without a unit in brackets: "cputime" is "CPUTIME (sec)". */
-static bool matches(const char *name, const char *wanted, size_t length)
-{
-	size_t size = strlen(name);
-
-	for (;;) {
-		const char *unit = memchr(name, '(', size);
-
-		if (size == length && !sqlite3_strnicmp(name, wanted, (int)length))
-			return true;
-		if (!unit || unit == name || unit[-1] != ' ')
-			return false;
-		size = (size_t)(unit - name) - 1;
-	}
-}
-
 static enum sonde_status find_name(void *data, const char *name, size_t length, uint32_t *reference,
 				   struct sonde_error *err)
 {
 	struct naming *naming = data;
 	uint32_t count = sonde_definitions_metric_count(naming->definitions);
+	unsigned int best = 0;
 
 	naming->is_known = false;
 	for (uint32_t i = 0; i < count; i++) {
 		const struct sonde_metric *metric =
 			sonde_definitions_metric(naming->definitions, i);
+		unsigned int closeness = sonde_metric_name_closeness(
+			sonde_definitions_string(naming->definitions, metric->name), name, length);
 
-		if (metric->statistic ||
-		    !matches(sonde_definitions_string(naming->definitions, metric->name), name,
-			     length))
+		if (metric->statistic || !closeness)
 			continue;
 		naming->is_known = true;
+		if (metric->scope != naming->scope || closeness <= best)
+			continue;
+		best = closeness;
 		*reference = i;
-		if (metric->scope == naming->scope)
-			return SONDE_OK;
 	}
+	if (best)
+		return SONDE_OK;
 	return sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
 			  "expected a metric or a function in a formula, found \"%.*s\"; SELECT "
 			  "DISTINCT name FROM metrics tells which there are",
 			  length > 60 ? 60 : (int)length, name);
-}
-
-/* The name before '=', and where the formula begins; 0 where there is none. */
-static size_t read_name(const char *text, const char **name, const char **formula)
-{
-	size_t length;
-
-	while (isspace((unsigned char)*text))
-		text++;
-	if (*text == '"' || *text == '\'') {
-		*name = text + 1;
-		length = strcspn(*name, *text == '"' ? "\"" : "'");
-		text = *name + length + ((*name)[length] != '\0');
-	} else {
-		*name = text;
-		length = strspn(text, NAME_CHARACTERS);
-		text += length;
-	}
-	while (isspace((unsigned char)*text))
-		text++;
-	if (*text != '=')
-		return 0;
-	*formula = text + 1;
-	return length;
 }
 
 /* --- definitions --- */
@@ -179,8 +140,8 @@ static enum sonde_status define(struct query_recording *source, const char *text
 	struct sonde_definitions *definitions = source->recording->definitions;
 	uint32_t count = sonde_definitions_metric_count(definitions);
 	struct sonde_metric metric = { 0 };
-	const char *name, *formula = text;
-	size_t length = read_name(text, &name, &formula);
+	const char *name, *formula;
+	size_t length = sonde_formula_take_name(text, &name, &formula);
 	enum sonde_status status;
 	bool found = false;
 

@@ -58,11 +58,7 @@ const struct query_function *query_function_at(size_t index)
 /* Hands the text of a buffer to SQLite, which copies it, and releases it. */
 static void give_text(sqlite3_context *context, struct sonde_buffer *text)
 {
-	if (text->failed)
-		sqlite3_result_error_nomem(context);
-	else
-		sqlite3_result_text64(context, text->data ? text->data : "", text->size,
-				      SQLITE_TRANSIENT, SQLITE_UTF8);
+	query_result_buffer(context, text);
 	sonde_buffer_release(text);
 }
 

@@ -169,12 +169,19 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *letters, in
 	cursor->used = (uint32_t)number & ((1U << QUERY_COLUMNS_MOST) - 1);
 	cursor->order = (enum query_order)(number >> QUERY_COLUMNS_MOST);
 	cursor->at_end = cursor->wishes.nothing;
+	cursor->number = 0;
 	return cursor->at_end ? SQLITE_OK : cursor->table->start(cursor);
 }
 
 static int is_at_end(sqlite3_vtab_cursor *cursor)
 {
 	return ((const struct query_cursor *)cursor)->at_end;
+}
+
+int query_row_number(sqlite3_vtab_cursor *cursor, sqlite3_int64 *id)
+{
+	*id = ((const struct query_cursor *)cursor)->number;
+	return SQLITE_OK;
 }
 
 static int add_module(struct query *query, const struct query_table *table)
@@ -231,6 +238,21 @@ int query_fail(sqlite3_vtab *vtab, const struct sonde_error *err)
 	sqlite3_free(vtab->zErrMsg);
 	vtab->zErrMsg = sqlite3_mprintf("%s", text);
 	return err->status == SONDE_NOMEM ? SQLITE_NOMEM : SQLITE_ERROR;
+}
+
+int query_outcome(struct query_cursor *cursor, enum sonde_status status,
+		  const struct sonde_error *err)
+{
+	return status ? query_fail(cursor->base.pVtab, err) : SQLITE_OK;
+}
+
+void query_result_buffer(sqlite3_context *context, const struct sonde_buffer *text)
+{
+	if (text->failed)
+		sqlite3_result_error_nomem(context);
+	else
+		sqlite3_result_text64(context, text->data ? text->data : "", text->size,
+				      SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
 void query_result_string(sqlite3_context *context, const struct sonde_definitions *definitions,

@@ -8,6 +8,7 @@
 
 #include <stdatomic.h>
 
+#include "base/buffer.h"
 #include "base/vec.h"
 #include "model/derive.h"
 #include "query/query.h"
@@ -19,6 +20,9 @@
 
 /* A column has at most so many; colUsed of them fits into an int. */
 #define QUERY_COLUMNS_MOST 24
+
+/* The bit of a column in the sets of struct query_plan and struct query_cursor. */
+#define QUERY_BIT(column) (UINT32_C(1) << (column))
 
 struct query_formulas;
 struct query_marks;
@@ -211,7 +215,16 @@ static inline bool query_wish_is_any(const struct query_wish *wish)
 
 bool query_wish_fits_text(const struct query_wish *wish, const char *text);
 
-/* The tracks that fit wishes about a track and an id of QUERY_ID_SHIFT: the next from `track` on, or SONDE_NONE. */
+/*
+ * Times that are wanted, both included; those of recordings may be beyond SQLite's integers. False
+ * where none fits.
+ */
+bool query_wish_times(const struct query_wish *wish, uint64_t *low_ns, uint64_t *high_ns);
+
+/*
+ * The tracks that fit wishes about a track and an id of QUERY_ID_SHIFT (NULL: any): the next from `from`
+ * on, or SONDE_NONE.
+ */
 uint32_t query_next_track(const struct query_recording *source, const struct query_wish *track,
 			  const struct query_wish *id, uint32_t from);
 
@@ -265,7 +278,20 @@ struct query_cursor {
 	uint32_t used; /* bits of columns that the statement looks at */
 	enum query_order order;
 	bool at_end;
+	int64_t number; /* of the row, counted by tables whose rows have no id; 0 at the start */
 };
+
+/* The rowid of these. */
+int query_row_number(sqlite3_vtab_cursor *cursor, sqlite3_int64 *id);
+
+/* What a function of a cursor returns: SQLITE_OK, or `err` by query_fail(). */
+int query_outcome(struct query_cursor *cursor, enum sonde_status status,
+		  const struct sonde_error *err);
+
+/* The columns, the cursor and the functions of a table that has a file for itself: all have these names. */
+#define QUERY_TABLE_PARTS                                                                          \
+	.columns = columns, .pushes = pushes, .cursor_size = sizeof(struct cursor), .plan = plan,  \
+	.start = start, .release = release, .next = next, .column = column
 
 /* Remembers the calls that are open here and there in a track; see table_spans.c. */
 void query_marks_free(struct query_marks *marks);
@@ -317,6 +343,9 @@ static inline int64_t query_integer(uint64_t value)
 {
 	return value > INT64_MAX ? INT64_MAX : (int64_t)value;
 }
+
+/* The text of a buffer, which may change afterwards. */
+void query_result_buffer(sqlite3_context *context, const struct sonde_buffer *text);
 
 /* A string of definitions, NULL where it is not there. */
 void query_result_string(sqlite3_context *context, const struct sonde_definitions *definitions,

@@ -101,7 +101,7 @@ static char take_condition(struct query_plan *plan, sqlite3_index_info *info, in
 {
 	char letter = letter_of(info->aConstraint[number].op);
 	bool is_text = push == QUERY_PUSH_WORD || push == QUERY_PUSH_TEXT;
-	uint32_t bit = UINT32_C(1) << column;
+	uint32_t bit = QUERY_BIT(column);
 
 	if (push == QUERY_PUSH_NOTHING || !letter)
 		return 0;
@@ -316,7 +316,7 @@ int query_wishes_read(struct query_wishes *wishes, const struct query_table *tab
 		struct query_wish *wish = &wishes->columns[column];
 		enum query_push push = table->pushes[column];
 
-		wishes->touched |= UINT32_C(1) << column;
+		wishes->touched |= QUERY_BIT(column);
 		if (push == QUERY_PUSH_TEXT)
 			code = wish_text(wishes, wish, values[i]);
 		else if (push == QUERY_PUSH_WORD || letter == QUERY_OPERATOR_IN)
@@ -334,9 +334,12 @@ int query_wishes_read(struct query_wishes *wishes, const struct query_table *tab
 uint32_t query_next_track(const struct query_recording *source, const struct query_wish *track,
 			  const struct query_wish *id, uint32_t from)
 {
+	static const struct query_wish any = { .low = INT64_MIN, .high = INT64_MAX };
 	uint32_t count = sonde_definitions_track_count(source->definitions);
 	int64_t lowest = track->low;
 
+	if (!id)
+		id = &any;
 	if (id->low > 0 && id->low >> QUERY_ID_SHIFT > lowest)
 		lowest = id->low >> QUERY_ID_SHIFT;
 	if (lowest > from)
@@ -350,6 +353,13 @@ uint32_t query_next_track(const struct query_recording *source, const struct que
 			return from;
 	}
 	return SONDE_NONE;
+}
+
+bool query_wish_times(const struct query_wish *wish, uint64_t *low_ns, uint64_t *high_ns)
+{
+	*low_ns = wish->low > 0 ? (uint64_t)wish->low : 0;
+	*high_ns = wish->high == INT64_MAX ? UINT64_MAX : (uint64_t)wish->high;
+	return wish->high >= 0;
 }
 
 bool query_wants_order(sqlite3_index_info *info, const int *columns, int count)

@@ -357,14 +357,12 @@ enum sonde_status span_reader_start(struct span_reader *reader, struct query_rec
 	reader->low_id = wants->ids->low > 0 ? wants->ids->low : 0;
 	reader->high_id = wants->ids->high;
 	limit_to_parent(reader);
-	reader->low_ns = wants->starts->low > 0 ? (uint64_t)wants->starts->low : 0;
-	reader->high_ns = wants->starts->high == INT64_MAX ? UINT64_MAX :
-							     (uint64_t)wants->starts->high;
 	reader->looks_closer = wants->first_slot || wants->last_slot != UINT32_MAX ||
 			       !query_wish_is_any(wants->functions) ||
 			       !query_wish_is_any(wants->depths) ||
 			       !query_wish_is_any(wants->parents);
-	reader->is_over = wants->starts->high < 0 || reader->high_id < reader->low_id;
+	reader->is_over = !query_wish_times(wants->starts, &reader->low_ns, &reader->high_ns) ||
+			  reader->high_id < reader->low_id;
 	return reader->is_over ? SONDE_OK : open_track(reader, 0, err);
 }
 

@@ -36,8 +36,6 @@ static const uint8_t pushes[ARGUMENT_COLUMNS] = {
 	[ARGUMENT_EVENT_TYPE] = QUERY_PUSH_SET,
 };
 
-#define BIT(column) (UINT32_C(1) << (column))
-
 struct cursor {
 	struct query_cursor base;
 	struct detail_walk walk;
@@ -46,7 +44,6 @@ struct cursor {
 	struct sonde_argument argument;
 	struct sonde_error fault; /* status SONDE_OK: it could be read */
 	struct sonde_buffer text;
-	int64_t number;
 };
 
 /* Begins with the present detail, where it is one with arguments that are wanted. */
@@ -107,7 +104,7 @@ static int settle(struct cursor *cursor, enum sonde_status status, struct sonde_
 			begin_detail(cursor);
 	}
 	cursor->base.at_end = true;
-	return status ? query_fail(cursor->base.base.pVtab, err) : SQLITE_OK;
+	return query_outcome(&cursor->base, status, err);
 }
 
 static int start(struct query_cursor *base)
@@ -118,7 +115,6 @@ static int start(struct query_cursor *base)
 						     &base->wishes.columns[ARGUMENT_TRACK],
 						     &base->wishes.columns[ARGUMENT_DETAIL], &err);
 
-	cursor->number = 0;
 	cursor->in_detail = false;
 	if (!status && !cursor->walk.is_over)
 		begin_detail(cursor);
@@ -129,7 +125,7 @@ static int next(sqlite3_vtab_cursor *base)
 {
 	struct sonde_error err = { 0 };
 
-	((struct cursor *)base)->number++;
+	((struct query_cursor *)base)->number++;
 	return settle((struct cursor *)base, SONDE_OK, &err);
 }
 
@@ -150,11 +146,7 @@ static void result_as_json(struct cursor *cursor, sqlite3_context *context)
 	sonde_buffer_clear(&cursor->text);
 	sonde_json_writer_init(&json, &cursor->text, false);
 	sonde_argument_put_json(&json, &cursor->argument);
-	if (cursor->text.failed)
-		sqlite3_result_error_nomem(context);
-	else
-		sqlite3_result_text64(context, cursor->text.data, cursor->text.size,
-				      SQLITE_TRANSIENT, SQLITE_UTF8);
+	query_result_buffer(context, &cursor->text);
 }
 
 /* A character as text. */
@@ -250,33 +242,20 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int numbe
 	return SQLITE_OK;
 }
 
-static int row_id(sqlite3_vtab_cursor *base, sqlite3_int64 *id)
-{
-	*id = ((const struct cursor *)base)->number;
-	return SQLITE_OK;
-}
-
 static void plan(struct query_plan *plan)
 {
 	static const int by_detail[] = { ARGUMENT_DETAIL, ARGUMENT_POSITION };
 
-	query_plan_details(plan, BIT(ARGUMENT_TRACK), BIT(ARGUMENT_DETAIL));
+	query_plan_details(plan, QUERY_BIT(ARGUMENT_TRACK), QUERY_BIT(ARGUMENT_DETAIL));
 	plan->rows *= 3;
-	if (plan->equals & BIT(ARGUMENT_NAME))
+	if (plan->equals & QUERY_BIT(ARGUMENT_NAME))
 		plan->rows /= 3;
 	plan->order_consumed = query_wants_order(plan->info, by_detail, 2);
 }
 
 const struct query_table query_table_args = {
 	.name = "args",
-	.columns = columns,
 	.id_column = -1,
-	.pushes = pushes,
-	.cursor_size = sizeof(struct cursor),
-	.plan = plan,
-	.start = start,
-	.release = release,
-	.next = next,
-	.column = column,
-	.row_id = row_id,
+	.row_id = query_row_number,
+	QUERY_TABLE_PARTS,
 };

@@ -42,8 +42,6 @@ static const uint8_t pushes[CONTEXT_COLUMNS] = {
 	[CONTEXT_FUNCTION] = QUERY_PUSH_SET,
 };
 
-#define BIT(column) (UINT32_C(1) << (column))
-
 struct cursor {
 	struct query_cursor base;
 	const struct sonde_context *contexts;
@@ -248,17 +246,17 @@ static void plan(struct query_plan *plan)
 					       USUAL_CONTEXTS;
 
 	plan->rows = plan->cost = count;
-	if (plan->equals & BIT(CONTEXT_ID)) {
+	if (plan->equals & QUERY_BIT(CONTEXT_ID)) {
 		plan->unique = true;
 		plan->rows = 1;
 		plan->cost = 3;
-	} else if (plan->equals & BIT(CONTEXT_PARENT)) {
+	} else if (plan->equals & QUERY_BIT(CONTEXT_PARENT)) {
 		plan->rows = 4;
 		plan->cost = 8;
-	} else if (plan->ranges & BIT(CONTEXT_ID)) {
+	} else if (plan->ranges & QUERY_BIT(CONTEXT_ID)) {
 		plan->rows = plan->cost = count / 4;
 	}
-	if (plan->equals & BIT(CONTEXT_FUNCTION))
+	if (plan->equals & QUERY_BIT(CONTEXT_FUNCTION))
 		plan->rows /= 20;
 	plan->order_consumed = query_wants_order(plan->info, by_id, 1) ||
 			       query_wants_order(plan->info, by_row, 1);
@@ -266,14 +264,7 @@ static void plan(struct query_plan *plan)
 
 const struct query_table query_table_contexts = {
 	.name = "contexts",
-	.columns = columns,
 	.id_column = CONTEXT_ID,
-	.pushes = pushes,
-	.cursor_size = sizeof(struct cursor),
-	.plan = plan,
-	.start = start,
-	.release = release,
-	.next = next,
-	.column = column,
 	.row_id = row_id,
+	QUERY_TABLE_PARTS,
 };

@@ -42,8 +42,6 @@ static const uint8_t pushes[DETAIL_COLUMNS] = {
 	[DETAIL_TRACK] = QUERY_PUSH_SET,
 };
 
-#define BIT(column) (UINT32_C(1) << (column))
-
 struct cursor {
 	struct query_cursor base;
 	struct detail_walk walk;
@@ -53,7 +51,7 @@ struct cursor {
 static int finish(struct cursor *cursor, enum sonde_status status, const struct sonde_error *err)
 {
 	cursor->base.at_end = cursor->walk.is_over;
-	return status ? query_fail(cursor->base.base.pVtab, err) : SQLITE_OK;
+	return query_outcome(&cursor->base, status, err);
 }
 
 static int start(struct query_cursor *base)
@@ -116,11 +114,7 @@ static void result_json(struct cursor *cursor, sqlite3_context *context)
 	} else {
 		return;
 	}
-	if (cursor->text.failed)
-		sqlite3_result_error_nomem(context);
-	else
-		sqlite3_result_text64(context, cursor->text.data, cursor->text.size,
-				      SQLITE_TRANSIENT, SQLITE_UTF8);
+	query_result_buffer(context, &cursor->text);
 }
 
 /* Of arguments it is found out only when they are looked at. */
@@ -229,8 +223,8 @@ static void plan(struct query_plan *plan)
 	static const int by_id[] = { DETAIL_ID }, by_row[] = { -1 };
 	static const int by_track[] = { DETAIL_TRACK, DETAIL_ID };
 
-	query_plan_details(plan, BIT(DETAIL_TRACK), BIT(DETAIL_ID));
-	plan->unique = plan->equals & BIT(DETAIL_ID);
+	query_plan_details(plan, QUERY_BIT(DETAIL_TRACK), QUERY_BIT(DETAIL_ID));
+	plan->unique = plan->equals & QUERY_BIT(DETAIL_ID);
 	plan->order_consumed = query_wants_order(plan->info, by_id, 1) ||
 			       query_wants_order(plan->info, by_row, 1) ||
 			       query_wants_order(plan->info, by_track, 2);
@@ -238,14 +232,7 @@ static void plan(struct query_plan *plan)
 
 const struct query_table query_table_details = {
 	.name = "details",
-	.columns = columns,
 	.id_column = DETAIL_ID,
-	.pushes = pushes,
-	.cursor_size = sizeof(struct cursor),
-	.plan = plan,
-	.start = start,
-	.release = release,
-	.next = next,
-	.column = column,
 	.row_id = row_id,
+	QUERY_TABLE_PARTS,
 };

@@ -47,8 +47,6 @@ static const uint8_t pushes[EVENT_COLUMNS] = {
 	[EVENT_ID] = QUERY_PUSH_RANGE,
 };
 
-#define BIT(column) (UINT32_C(1) << (column))
-
 struct cursor {
 	struct query_cursor base;
 	/* what is wanted */
@@ -265,7 +263,7 @@ static int settle(struct cursor *cursor)
 		cursor->position++;
 		cursor->index++;
 	}
-	return status ? query_fail(cursor->base.base.pVtab, &err) : SQLITE_OK;
+	return query_outcome(&cursor->base, status, &err);
 }
 
 static int next(sqlite3_vtab_cursor *base)
@@ -283,17 +281,14 @@ static int start(struct query_cursor *base)
 {
 	struct cursor *cursor = (struct cursor *)base;
 	const struct query_wish *wishes = base->wishes.columns;
-	const struct query_wish *time = &wishes[EVENT_TIME];
 	struct sonde_error err = { 0 };
 	enum sonde_status status;
 
 	close_events(cursor);
-	cursor->low_ns = time->low > 0 ? (uint64_t)time->low : 0;
-	cursor->high_ns = time->high == INT64_MAX ? UINT64_MAX : (uint64_t)time->high;
 	cursor->looks_closer = !query_wish_is_any(&wishes[EVENT_KIND]) ||
 			       !query_wish_is_any(&wishes[EVENT_FUNCTION]) ||
 			       !query_wish_is_any(&wishes[EVENT_DEPTH]);
-	if (time->high < 0) {
+	if (!query_wish_times(&wishes[EVENT_TIME], &cursor->low_ns, &cursor->high_ns)) {
 		base->at_end = true;
 		return SQLITE_OK;
 	}
@@ -405,13 +400,14 @@ static void plan(struct query_plan *plan)
 {
 	static const int by_time[] = { EVENT_TIME };
 	static const int by_place[] = { EVENT_SEQUENCE };
-	uint32_t places = BIT(EVENT_SEQUENCE) | BIT(EVENT_ID);
-	bool one_track = plan->equals & ~plan->sets & BIT(EVENT_TRACK) ||
+	uint32_t places = QUERY_BIT(EVENT_SEQUENCE) | QUERY_BIT(EVENT_ID);
+	bool one_track = plan->equals & ~plan->sets & QUERY_BIT(EVENT_TRACK) ||
 			 sonde_definitions_track_count(plan->source->definitions) == 1;
 
-	query_plan_events(plan, BIT(EVENT_TRACK), BIT(EVENT_TIME),
-			  BIT(EVENT_FUNCTION) | BIT(EVENT_KIND));
-	if (plan->equals & BIT(EVENT_ID) || (one_track && plan->equals & BIT(EVENT_SEQUENCE))) {
+	query_plan_events(plan, QUERY_BIT(EVENT_TRACK), QUERY_BIT(EVENT_TIME),
+			  QUERY_BIT(EVENT_FUNCTION) | QUERY_BIT(EVENT_KIND));
+	if (plan->equals & QUERY_BIT(EVENT_ID) ||
+	    (one_track && plan->equals & QUERY_BIT(EVENT_SEQUENCE))) {
 		plan->unique = true;
 		plan->rows = 1;
 		plan->cost = plan->source->derives_events ? plan->cost / 2 : 100;
@@ -423,7 +419,7 @@ static void plan(struct query_plan *plan)
 	/* merged: of all tracks, wherever they begin */
 	if (!one_track && !plan->source->derives_events &&
 	    query_wants_order(plan->info, by_time, 1) &&
-	    !((plan->equals | plan->ranges) & (BIT(EVENT_TRACK) | places))) {
+	    !((plan->equals | plan->ranges) & (QUERY_BIT(EVENT_TRACK) | places))) {
 		plan->order_consumed = true;
 		plan->order = QUERY_ORDER_TIME;
 	}
@@ -431,15 +427,8 @@ static void plan(struct query_plan *plan)
 
 const struct query_table query_table_events = {
 	.name = "events",
-	.columns = columns,
 	.id_column = EVENT_ID,
-	.pushes = pushes,
 	.word = word,
-	.cursor_size = sizeof(struct cursor),
-	.plan = plan,
-	.start = start,
-	.release = release,
-	.next = next,
-	.column = column,
 	.row_id = row_id,
+	QUERY_TABLE_PARTS,
 };

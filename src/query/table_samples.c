@@ -17,8 +17,6 @@ static const uint8_t pushes[SAMPLE_COLUMNS] = {
 	[SAMPLE_CONTEXT] = QUERY_PUSH_SET,
 };
 
-#define BIT(column) (UINT32_C(1) << (column))
-
 struct cursor {
 	struct query_cursor base;
 	uint64_t low_ns, high_ns;
@@ -26,7 +24,6 @@ struct cursor {
 	struct sonde_sample_cursor *samples;
 	const struct sonde_sample *batch;
 	size_t position, count;
-	int64_t number;
 };
 
 static void close_track(struct cursor *cursor)
@@ -38,12 +35,11 @@ static void close_track(struct cursor *cursor)
 
 static enum sonde_status open_track(struct cursor *cursor, uint32_t track, struct sonde_error *err)
 {
-	static const struct query_wish any = { .low = INT64_MIN, .high = INT64_MAX };
 	enum sonde_status status;
 
 	close_track(cursor);
 	cursor->track = query_next_track(cursor->base.source,
-					 &cursor->base.wishes.columns[SAMPLE_TRACK], &any, track);
+					 &cursor->base.wishes.columns[SAMPLE_TRACK], NULL, track);
 	if (cursor->track == SONDE_NONE) {
 		cursor->base.at_end = true;
 		return SONDE_OK;
@@ -88,7 +84,7 @@ static int settle(struct cursor *cursor)
 			return SQLITE_OK;
 		cursor->position++;
 	}
-	return status ? query_fail(cursor->base.base.pVtab, &err) : SQLITE_OK;
+	return query_outcome(&cursor->base, status, &err);
 }
 
 static int next(sqlite3_vtab_cursor *base)
@@ -96,20 +92,17 @@ static int next(sqlite3_vtab_cursor *base)
 	struct cursor *cursor = (struct cursor *)base;
 
 	cursor->position++;
-	cursor->number++;
+	cursor->base.number++;
 	return settle(cursor);
 }
 
 static int start(struct query_cursor *base)
 {
 	struct cursor *cursor = (struct cursor *)base;
-	const struct query_wish *time = &base->wishes.columns[SAMPLE_TIME];
 	struct sonde_error err = { 0 };
 
-	cursor->low_ns = time->low > 0 ? (uint64_t)time->low : 0;
-	cursor->high_ns = time->high == INT64_MAX ? UINT64_MAX : (uint64_t)time->high;
-	cursor->number = 0;
-	base->at_end = time->high < 0;
+	base->at_end = !query_wish_times(&base->wishes.columns[SAMPLE_TIME], &cursor->low_ns,
+					 &cursor->high_ns);
 	if (base->at_end)
 		return SQLITE_OK;
 	if (open_track(cursor, 0, &err))
@@ -136,34 +129,22 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int numbe
 	return SQLITE_OK;
 }
 
-static int row_id(sqlite3_vtab_cursor *base, sqlite3_int64 *id)
-{
-	*id = ((const struct cursor *)base)->number;
-	return SQLITE_OK;
-}
-
 static void plan(struct query_plan *plan)
 {
 	static const int order[] = { SAMPLE_TRACK, SAMPLE_TIME };
 	static const int by_time[] = { SAMPLE_TIME };
 	uint32_t tracks = sonde_definitions_track_count(plan->source->definitions);
-	bool one_track = tracks == 1 || plan->equals & ~plan->sets & BIT(SAMPLE_TRACK);
+	bool one_track = tracks == 1 || plan->equals & ~plan->sets & QUERY_BIT(SAMPLE_TRACK);
 
-	query_plan_events(plan, BIT(SAMPLE_TRACK), BIT(SAMPLE_TIME), BIT(SAMPLE_CONTEXT));
+	query_plan_events(plan, QUERY_BIT(SAMPLE_TRACK), QUERY_BIT(SAMPLE_TIME),
+			  QUERY_BIT(SAMPLE_CONTEXT));
 	plan->order_consumed = query_wants_order(plan->info, order, 2) ||
 			       (one_track && query_wants_order(plan->info, by_time, 1));
 }
 
 const struct query_table query_table_samples = {
 	.name = "samples",
-	.columns = columns,
 	.id_column = -1,
-	.pushes = pushes,
-	.cursor_size = sizeof(struct cursor),
-	.plan = plan,
-	.start = start,
-	.release = release,
-	.next = next,
-	.column = column,
-	.row_id = row_id,
+	.row_id = query_row_number,
+	QUERY_TABLE_PARTS,
 };

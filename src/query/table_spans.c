@@ -41,8 +41,6 @@ static const uint8_t pushes[SPAN_COLUMNS] = {
 	[SPAN_PARENT] = QUERY_PUSH_RANGE,
 };
 
-#define BIT(column) (UINT32_C(1) << (column))
-
 struct cursor {
 	struct query_cursor base;
 	struct span_reader reader;
@@ -52,9 +50,11 @@ struct cursor {
 
 static enum span_mode mode_for(uint32_t used)
 {
-	if (used & (BIT(SPAN_DURATION) | BIT(SPAN_SELF) | BIT(SPAN_ENDED_BY) | BIT(SPAN_END)))
+	if (used & (QUERY_BIT(SPAN_DURATION) | QUERY_BIT(SPAN_SELF) | QUERY_BIT(SPAN_ENDED_BY) |
+		    QUERY_BIT(SPAN_END)))
 		return SPAN_MODE_WITH_ENDS;
-	return used & (BIT(SPAN_DEPTH) | BIT(SPAN_PARENT)) ? SPAN_MODE_AT_CALLS : SPAN_MODE_CALLS;
+	return used & (QUERY_BIT(SPAN_DEPTH) | QUERY_BIT(SPAN_PARENT)) ? SPAN_MODE_AT_CALLS :
+									 SPAN_MODE_CALLS;
 }
 
 static int next(sqlite3_vtab_cursor *base)
@@ -175,15 +175,16 @@ static void plan(struct query_plan *plan)
 	static const int by_track[] = { SPAN_TRACK };
 	static const int by_function[] = { SPAN_FUNCTION };
 
-	query_plan_events(plan, BIT(SPAN_TRACK), BIT(SPAN_START), BIT(SPAN_FUNCTION));
+	query_plan_events(plan, QUERY_BIT(SPAN_TRACK), QUERY_BIT(SPAN_START),
+			  QUERY_BIT(SPAN_FUNCTION));
 	plan->rows /= 2;
-	if (plan->ranges & BIT(SPAN_DURATION))
+	if (plan->ranges & QUERY_BIT(SPAN_DURATION))
 		plan->rows /= 10;
-	if (plan->equals & BIT(SPAN_PARENT)) {
+	if (plan->equals & QUERY_BIT(SPAN_PARENT)) {
 		plan->rows = 20;
 		plan->cost /= 50;
 	}
-	if (plan->equals & BIT(SPAN_ID)) {
+	if (plan->equals & QUERY_BIT(SPAN_ID)) {
 		plan->unique = true;
 		plan->rows = 1;
 		plan->cost /= 100;
@@ -197,14 +198,7 @@ static void plan(struct query_plan *plan)
 
 const struct query_table query_table_spans = {
 	.name = "spans",
-	.columns = columns,
 	.id_column = SPAN_ID,
-	.pushes = pushes,
-	.cursor_size = sizeof(struct cursor),
-	.plan = plan,
-	.start = start,
-	.release = release,
-	.next = next,
-	.column = column,
 	.row_id = row_id,
+	QUERY_TABLE_PARTS,
 };

@@ -36,8 +36,6 @@ static const uint8_t pushes[VALUE_COLUMNS] = {
 	[VALUE_METRIC_ID] = QUERY_PUSH_SET,
 };
 
-#define BIT(column) (UINT32_C(1) << (column))
-
 enum phase {
 	PHASE_TRACKS,		  /* each in turn; SONDE_NONE after the last: statistics */
 	PHASE_CONTEXT,		  /* one context, of all tracks */
@@ -56,7 +54,6 @@ struct cursor {
 	size_t position, count;
 	uint32_t statistic; /* the metric that is next */
 	struct sonde_value single;
-	int64_t number;
 };
 
 static const struct sonde_metric *metric_of(const struct cursor *cursor, uint32_t metric)
@@ -141,14 +138,13 @@ static enum sonde_status take_made(struct cursor *cursor, struct sonde_error *er
 /* The next wanted track from `track` on, then the statistics; after them the cursor is at its end. */
 static enum sonde_status open_track(struct cursor *cursor, uint32_t track, struct sonde_error *err)
 {
-	static const struct query_wish any = { .low = INT64_MIN, .high = INT64_MAX };
 	const struct query_wish *wishes = cursor->base.wishes.columns;
 	bool was_last = track == SONDE_NONE;
 
 	close_values(cursor);
 	cursor->track =
 		was_last ? SONDE_NONE :
-			   query_next_track(cursor->base.source, &wishes[VALUE_TRACK], &any, track);
+			   query_next_track(cursor->base.source, &wishes[VALUE_TRACK], NULL, track);
 	if (was_last || (cursor->track == SONDE_NONE &&
 			 (!wants_statistics(cursor) || cursor->base.source->derives_profile))) {
 		cursor->base.at_end = true;
@@ -226,7 +222,7 @@ static int settle(struct cursor *cursor)
 		else
 			cursor->position++;
 	}
-	return status ? query_fail(cursor->base.base.pVtab, &err) : SQLITE_OK;
+	return query_outcome(&cursor->base, status, &err);
 }
 
 static int next(sqlite3_vtab_cursor *base)
@@ -234,7 +230,7 @@ static int next(sqlite3_vtab_cursor *base)
 	struct cursor *cursor = (struct cursor *)base;
 
 	cursor->position++;
-	cursor->number++;
+	cursor->base.number++;
 	return settle(cursor);
 }
 
@@ -267,7 +263,6 @@ static int start(struct query_cursor *base)
 	enum sonde_status status;
 
 	close_values(cursor);
-	cursor->number = 0;
 	status = choose_metrics(cursor, &err);
 	if (!status)
 		status = open_first(cursor, &err);
@@ -320,12 +315,6 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int numbe
 	return SQLITE_OK;
 }
 
-static int row_id(sqlite3_vtab_cursor *base, sqlite3_int64 *id)
-{
-	*id = ((const struct cursor *)base)->number;
-	return SQLITE_OK;
-}
-
 /* How many values there are is not asked: it may take reading them. */
 #define USUAL_VALUES 1000000
 
@@ -334,29 +323,22 @@ static void plan(struct query_plan *plan)
 	uint32_t tracks = sonde_definitions_track_count(plan->source->definitions);
 
 	plan->rows = USUAL_VALUES;
-	if (plan->equals & BIT(VALUE_TRACK))
+	if (plan->equals & QUERY_BIT(VALUE_TRACK))
 		plan->rows /= tracks ? tracks : 1;
 	plan->cost = plan->rows;
-	if (plan->equals & BIT(VALUE_CONTEXT)) {
+	if (plan->equals & QUERY_BIT(VALUE_CONTEXT)) {
 		plan->rows /= 10000;
 		plan->cost = plan->rows + 20 + tracks;
 	}
-	if (plan->equals & (BIT(VALUE_METRIC) | BIT(VALUE_METRIC_ID)))
+	if (plan->equals & (QUERY_BIT(VALUE_METRIC) | QUERY_BIT(VALUE_METRIC_ID)))
 		plan->rows /= 4;
-	if (plan->equals & BIT(VALUE_SCOPE))
+	if (plan->equals & QUERY_BIT(VALUE_SCOPE))
 		plan->rows /= 3;
 }
 
 const struct query_table query_table_vals = {
 	.name = "vals",
-	.columns = columns,
 	.id_column = -1,
-	.pushes = pushes,
-	.cursor_size = sizeof(struct cursor),
-	.plan = plan,
-	.start = start,
-	.release = release,
-	.next = next,
-	.column = column,
-	.row_id = row_id,
+	.row_id = query_row_number,
+	QUERY_TABLE_PARTS,
 };

@@ -152,13 +152,59 @@ static void test_printed(void **state)
 	sonde_buffer_release(&out);
 }
 
+static void test_names(void **state)
+{
+	static const struct {
+		const char *text, *name, *formula;
+	} taken[] = {
+		{ "ipc = a / b", "ipc", " a / b" }, { " \"a b\"=1", "a b", "1" },
+		{ "'it' = \"x\"", "it", " \"x\"" }, { "a.b_1 =", "a.b_1", "" },
+		{ "a + b", NULL, "+ b" },	    { "= 1", NULL, "= 1" },
+		{ "\"\" = 1", NULL, "= 1" },	    { "'open = 1", NULL, "" },
+	};
+	static const struct {
+		const char *name, *wanted;
+		unsigned int closeness;
+		bool matches;
+	} metrics[] = {
+		{ "CPUTIME (sec)", "cputime (SEC)", 3, true },
+		{ "CPUTIME (sec)", "cputime", 2, true },
+		{ "CPUTIME (sec):Mean (I)", "cputime", 2, false },
+		{ "CPUTIME (sec):Mean (I)", "cputime:mean", 1, true },
+		{ "L2 misses (n)", "l2 misses", 1, true },
+		{ "cycles", "cycle", 0, false },
+		{ "cycles", "cycles2", 0, false },
+		{ "cycles (open", "cycles (", 0, false },
+	};
+	const char *name, *formula;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++) {
+		size_t length = sonde_formula_take_name(taken[i].text, &name, &formula);
+
+		assert_int_equal(length, taken[i].name ? strlen(taken[i].name) : 0);
+		assert_memory_equal(name, taken[i].name ? taken[i].name : "", length);
+		assert_string_equal(formula, taken[i].formula);
+	}
+	for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++) {
+		const char *wanted = metrics[i].wanted;
+		size_t length = strlen(wanted);
+
+		assert_int_equal(sonde_metric_name_closeness(metrics[i].name, wanted, length),
+				 metrics[i].closeness);
+		assert_int_equal(sonde_metric_name_matches(metrics[i].name, wanted, length),
+				 metrics[i].matches);
+	}
+	assert_true(sonde_formula_name_is_word("a.b_1"));
+	assert_false(sonde_formula_name_is_word("a b"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_values),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_printed),
+		cmocka_unit_test(test_values), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_bounds), cmocka_unit_test(test_printed),
+		cmocka_unit_test(test_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,8 @@ set -eu
 
 build=${1:?usage: bench/analyse.sh BUILD_DIR}
 bench=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=bench/measure.sh
+. "$bench/measure.sh"
 rounds=${BENCH_ROUNDS:-10}
 sonde=$build/sonde
 runs=5
@@ -26,39 +28,6 @@ trap 'exit 130' INT TERM
 programs=$build/bench/programs/hooks
 [ -e "$programs/lua" ] ||
 	"$bench/fetch-workloads.sh" "$programs" lua -O1 -g -finstrument-functions >&2
-
-divide() {
-	awk -v a="$1" -v b="$2" -v digits="${3:-1}" \
-		'BEGIN { if (b > 0) printf "%.*f", digits, a / b; else printf "-" }'
-}
-
-# row WHAT OURS UNIT UFTRACE RATIO GOAL
-row() {
-	printf '%-42s %9s %-10s %9s  %6s  %s\n' "$@"
-}
-
-# The least of a column of figures.
-least() {
-	sort -n -k "$1,$1" "$scratch/figures" | awk -v column="$1" 'NR == 1 { print $column }'
-}
-
-# repeat COUNT COMMAND...: $cpu and $wall in seconds, $memory in MB, each the least of COUNT runs.
-repeat() {
-	left=$1
-	shift
-	: >"$scratch/figures"
-	while [ "$left" -gt 0 ]; do
-		"$build/bench/sonde-cpu" --all "$scratch/one" "$@" >"$scratch/text" 2>"$scratch/log" || {
-			cat "$scratch/log" >&2
-			exit 3
-		}
-		cat "$scratch/one" >>"$scratch/figures"
-		left=$((left - 1))
-	done
-	cpu=$(least 1)
-	wall=$(least 2)
-	memory=$(least 3 | awk '{ printf "%.0f", $1 / 1024 }')
-}
 
 # compare WHAT UFTRACE_CPU COMMAND...: our command without the cache, and a second time with it.
 compare() {

@@ -9,6 +9,9 @@
 set -eu
 
 build=${1:?usage: bench/prof.sh BUILD_DIR}
+bench=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=bench/measure.sh
+. "$bench/measure.sh"
 data=$build/bench/data
 sonde=$build/sonde
 runs=3
@@ -30,47 +33,14 @@ measurements() {
 	echo "$folder"
 }
 
-divide() {
-	awk -v a="$1" -v b="$2" -v digits="${3:-1}" \
-		'BEGIN { if (b > 0) printf "%.*f", digits, a / b; else printf "-" }'
-}
-
-# row WHAT OURS UNIT EXISTING RATIO GOAL
-row() {
-	printf '%-42s %9s %-10s %9s  %6s  %s\n' "$@"
-}
-
-# repeat COMMAND...: $cpu and $wall in seconds, $memory in MB, each the least of some runs.
-repeat() {
-	left=$runs
-	: >"$scratch/figures"
-	while [ "$left" -gt 0 ]; do
-		rm -rf "$scratch/out.d"
-		"$build/bench/sonde-cpu" --all "$scratch/one" "$@" >"$scratch/text" 2>&1 || {
-			cat "$scratch/text" >&2
-			exit 3
-		}
-		cat "$scratch/one" >>"$scratch/figures"
-		left=$((left - 1))
-	done
-	cpu=$(least 1)
-	wall=$(least 2)
-	memory=$(least 3 | awk '{ printf "%.0f", $1 / 1024 }')
-}
-
-least() {
-	awk -v column="$1" 'NR == 1 || $column < value { value = $column } END { print value }' \
-		"$scratch/figures"
-}
-
 # show WHAT FOLDER CPU_EXISTING MEMORY_EXISTING CPU_GOAL MEMORY_GOAL FASTER_GOAL
 show() {
 	echo "$1"
-	repeat "$sonde" prof -q -j1 "$2" -o "$scratch/out.d"
+	repeat "$runs" "$sonde" prof -q -j1 "$2" -o "$scratch/out.d"
 	alone=$wall
 	row '  processor time, -j1' "$(divide "$cpu" 1 2)" s "$3" "$(divide "$3" "$cpu")" "$5"
 	row '  memory, -j1' "$memory" MB "$4" "$(divide "$4" "$memory")" "$6"
-	repeat "$sonde" prof -q -j2 "$2" -o "$scratch/out.d"
+	repeat "$runs" "$sonde" prof -q -j2 "$2" -o "$scratch/out.d"
 	row '  processor time, -j2' "$(divide "$cpu" 1 2)" s "$3" "$(divide "$3" "$cpu")" "$5"
 	row '  memory, -j2' "$memory" MB "$4" "$(divide "$4" "$memory")" "$6"
 	row '  time that went by, -j1' "$(divide "$alone" 1 2)" s '' '' ''
@@ -78,7 +48,7 @@ show() {
 	row '  times faster with -j2' "$(divide "$alone" "$wall" 2)" '' '' '' "$7"
 	row '  size of the database' "$(du -sm "$scratch/out.d" | cut -f1)" MB '' '' ''
 	mv "$scratch/out.d" "$scratch/database.d"
-	repeat "$sonde" info "$scratch/database.d"
+	repeat "$runs" "$sonde" info "$scratch/database.d"
 	row '  sonde info, with the hottest path' "$(divide "$wall" 0.001)" ms '' '' 'at most 50'
 	rm -rf "$scratch/database.d"
 }

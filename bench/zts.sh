@@ -13,6 +13,9 @@
 set -eu
 
 build=${1:?usage: bench/zts.sh BUILD_DIR}
+bench=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=bench/measure.sh
+. "$bench/measure.sh"
 traces=${ZTS_TRACES:-1000000}
 data=$build/bench/data
 sonde=$build/sonde
@@ -55,16 +58,6 @@ member() {
 
 least() {
 	sort -n | head -n 1
-}
-
-divide() {
-	awk -v a="$1" -v b="$2" -v digits="${3:-1}" \
-		'BEGIN { if (b > 0) printf "%.*f", digits, a / b; else printf "-" }'
-}
-
-# row WHAT OURS UNIT EXISTING RATIO GOAL
-row() {
-	printf '%-42s %9s %-10s %9s  %6s  %s\n' "$@"
 }
 
 # milliseconds COMMAND...: processor time of a program that is started, the least of some runs.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The growing run of bytes and the fast numbers into it. JSON escapes are in json_write.c. */
+#include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +82,23 @@ void sonde_buffer_put_u64(struct sonde_buffer *buffer, uint64_t value)
 	char *start = digits_before(space + sizeof(space), value);
 
 	sonde_buffer_put(buffer, start, (size_t)(space + sizeof(space) - start));
+}
+
+void sonde_buffer_put_double(struct sonde_buffer *buffer, double value)
+{
+	char text[32];
+	char *comma;
+
+	for (int digits = DBL_DIG; digits <= DBL_DECIMAL_DIG; digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, value);
+		if (strtod(text, NULL) == value)
+			break;
+	}
+	/* The program around the library may have a locale that writes 0,5. */
+	comma = strchr(text, ',');
+	if (comma)
+		*comma = '.';
+	sonde_buffer_put_text(buffer, text);
 }
 
 static void put_filled(struct sonde_buffer *buffer, const char *text, size_t length, size_t width,

@@ -60,6 +60,8 @@ void sonde_buffer_put_text(struct sonde_buffer *buffer, const char *text);
 /* As UTF-8, whatever it is: U+FFFD for each bad byte. Gives whether there were none. */
 bool sonde_buffer_put_utf8(struct sonde_buffer *buffer, const char *text, size_t size);
 void sonde_buffer_put_u64(struct sonde_buffer *buffer, uint64_t value);
+/* With as few digits as give the same number when they are read again, 15 at most where these do. */
+void sonde_buffer_put_double(struct sonde_buffer *buffer, double value);
 
 /* Decimal, filled from the left with `fill` to `width` characters. */
 void sonde_buffer_put_u64_wide(struct sonde_buffer *buffer, uint64_t value, unsigned int width,

@@ -124,6 +124,8 @@ void sonde_json_key(struct sonde_json_writer *writer, const char *key);
 void sonde_json_string(struct sonde_json_writer *writer, const char *text);
 void sonde_json_string_sized(struct sonde_json_writer *writer, const char *text, size_t length);
 void sonde_json_number_u64(struct sonde_json_writer *writer, uint64_t value);
+/* What JSON has no number for becomes null. */
+void sonde_json_number_double(struct sonde_json_writer *writer, double value);
 void sonde_json_bool(struct sonde_json_writer *writer, bool value);
 void sonde_json_null(struct sonde_json_writer *writer);
 /* "0x" and `digits` hexadecimal digits at least, as a string. */
@@ -137,6 +139,13 @@ static inline void sonde_json_member_u64(struct sonde_json_writer *writer, const
 {
 	sonde_json_key(writer, key);
 	sonde_json_number_u64(writer, value);
+}
+
+static inline void sonde_json_member_double(struct sonde_json_writer *writer, const char *key,
+					    double value)
+{
+	sonde_json_key(writer, key);
+	sonde_json_number_double(writer, value);
 }
 
 static inline void sonde_json_member_string(struct sonde_json_writer *writer, const char *key,

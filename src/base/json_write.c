@@ -3,6 +3,7 @@
  * The JSON writer: separators, indentation and escapes. Misuse (an end too many, nesting without
  * end) cannot harm memory; the buffer then counts as failed.
  */
+#include <math.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -184,6 +185,16 @@ void sonde_json_number_u64(struct sonde_json_writer *writer, uint64_t value)
 {
 	separate(writer);
 	sonde_buffer_put_u64(writer->out, value);
+}
+
+void sonde_json_number_double(struct sonde_json_writer *writer, double value)
+{
+	if (!isfinite(value)) {
+		sonde_json_null(writer);
+		return;
+	}
+	separate(writer);
+	sonde_buffer_put_double(writer->out, value);
 }
 
 void sonde_json_bool(struct sonde_json_writer *writer, bool value)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "cli/text.h"
 
 void cli_init(struct cli *cli, int out_file)
 {
@@ -99,4 +100,17 @@ void cli_put_styled(struct cli *cli, enum cli_style style, const char *text)
 	cli_put_style(&cli->out, style);
 	sonde_buffer_put_text(&cli->out, text);
 	cli_put_style_end(&cli->out, style);
+}
+
+void cli_put_csv_text(struct cli *cli, struct sonde_buffer *space, const char *text)
+{
+	sonde_buffer_clear(space);
+	if (cli->out_is_terminal)
+		cli_put_escaped(space, text);
+	else
+		sonde_buffer_put_utf8(space, text, strlen(text));
+	if (space->failed)
+		cli->out.failed = true;
+	else
+		cli_put_csv(&cli->out, space->data, space->size);
 }

@@ -75,6 +75,12 @@ static inline bool cli_flush_when_full(struct cli *cli)
 	return cli->out.size < CLI_FLUSH_SIZE || cli_flush(cli);
 }
 
+/*
+ * A field of CSV to standard output: a terminal gets no control characters, a file the text as it is, if it
+ * is text at all. `space` is for the text meanwhile.
+ */
+void cli_put_csv_text(struct cli *cli, struct sonde_buffer *space, const char *text);
+
 enum cli_style {
 	CLI_STYLE_NONE,
 	CLI_STYLE_BOLD,

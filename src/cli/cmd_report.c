@@ -102,12 +102,8 @@ static const struct cli_option row_options[] = {
 	  .kind = CLI_NUMBER,
 	  .help = "in trees at most N rows below each other",
 	  .offset = offsetof(struct report_options, max_depth) },
-	{ .name = "track",
-	  .argument = "TRACK",
-	  .kind = CLI_LIST,
-	  .help = "only these tracks: ids as 'sonde info' shows them, names, or patterns like "
-		  "'worker*'; several with commas or by repeating",
-	  .offset = offsetof(struct report_options, filter) + offsetof(struct cli_filter, tracks) },
+	CLI_TRACK_OPTION(offsetof(struct report_options, filter) +
+			 offsetof(struct cli_filter, tracks)),
 	{ .name = "function",
 	  .argument = "PATTERN",
 	  .kind = CLI_REPEAT,

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A comparison for programs: JSON with everything that was worked out, and CSV of the rows. Times are in ns. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "base/json.h"
 #include "cli/diff.h"
@@ -16,39 +14,6 @@ static const char *const presence_names[] = {
 	[COMPARE_APPEARED] = "appeared",
 	[COMPARE_VANISHED] = "vanished",
 };
-
-/* As short as it can be read back from; what JSON does not have is left to the caller. */
-static void put_number(struct sonde_buffer *out, double number)
-{
-	char text[40];
-
-	snprintf(text, sizeof(text), "%.15g", number);
-	if (strtod(text, NULL) != number)
-		snprintf(text, sizeof(text), "%.17g", number);
-	sonde_buffer_put_text(out, text);
-}
-
-static void put_json_number(struct sonde_json_writer *json, double number)
-{
-	struct sonde_buffer text = { 0 };
-
-	if (!isfinite(number)) {
-		sonde_json_null(json);
-		return;
-	}
-	put_number(&text, number);
-	if (sonde_buffer_text(&text))
-		sonde_json_raw(json, text.data);
-	else
-		json->out->failed = true;
-	sonde_buffer_release(&text);
-}
-
-static void put_member(struct sonde_json_writer *json, const char *key, double number)
-{
-	sonde_json_key(json, key);
-	put_json_number(json, number);
-}
 
 /* From the metric's own unit to what is printed. */
 static double unit_of(const struct diff *diff)
@@ -82,7 +47,7 @@ static void put_json_runs(struct sonde_json_writer *json, const char *key, const
 	sonde_json_key(json, key);
 	sonde_json_array_begin_inline(json);
 	for (i = 0; i < count; i++)
-		put_json_number(json, values[i] * unit);
+		sonde_json_number_double(json, values[i] * unit);
 	sonde_json_array_end(json);
 }
 
@@ -91,10 +56,10 @@ static void put_json_means(struct sonde_json_writer *json, const char *key,
 {
 	sonde_json_key(json, key);
 	sonde_json_object_begin_inline(json);
-	put_member(json, "before", means->before * unit);
-	put_member(json, "after", means->after * unit);
-	put_member(json, "change", (means->after - means->before) * unit);
-	put_member(json, "relative", compare_change(means));
+	sonde_json_member_double(json, "before", means->before * unit);
+	sonde_json_member_double(json, "after", means->after * unit);
+	sonde_json_member_double(json, "change", (means->after - means->before) * unit);
+	sonde_json_member_double(json, "relative", compare_change(means));
 	sonde_json_object_end(json);
 }
 
@@ -109,8 +74,8 @@ static void put_json_values(struct sonde_json_writer *json, const struct diff *d
 	put_json_means(json, "total", &row->total, unit);
 	put_json_means(json, "calls", &row->calls, 1);
 	if (row->tested) {
-		put_member(json, "p", row->p);
-		put_member(json, "p_adjusted", row->adjusted_p);
+		sonde_json_member_double(json, "p", row->p);
+		sonde_json_member_double(json, "p_adjusted", row->adjusted_p);
 	}
 	sonde_json_member_bool(json, "significant", row->significant);
 	put_json_runs(json, "self_by_run", compare_runs(comparison, row->self_runs),
@@ -198,15 +163,15 @@ static void put_json_method(struct sonde_json_writer *json, const struct diff *d
 	sonde_json_object_begin(json);
 	sonde_json_member_string(json, "name", "moderated t-test on logarithms");
 	sonde_json_member_string(json, "adjustment", "Benjamini-Hochberg");
-	put_member(json, "level", diff->options->level);
-	put_member(json, "min_change", diff->options->least_change);
+	sonde_json_member_double(json, "level", diff->options->level);
+	sonde_json_member_double(json, "min_change", diff->options->least_change);
 	sonde_json_member_u64(json, "tested", comparison->tested_count);
 	sonde_json_member_u64(json, "significant", comparison->significant_count);
 	sonde_json_key(json, "speed");
 	if (comparison->speed.known) {
 		sonde_json_object_begin(json);
-		put_member(json, "change", comparison->speed.change);
-		put_member(json, "p", comparison->speed.p);
+		sonde_json_member_double(json, "change", comparison->speed.change);
+		sonde_json_member_double(json, "p", comparison->speed.p);
 		put_json_runs(json, "log_by_run", comparison->speed.logs, comparison->run_count, 1);
 		sonde_json_object_end(json);
 	} else {
@@ -222,7 +187,7 @@ static void put_json_threshold(struct sonde_json_writer *json, const struct diff
 
 	sonde_json_key(json, "threshold");
 	sonde_json_object_begin(json);
-	put_member(json, "share", diff->options->threshold);
+	sonde_json_member_double(json, "share", diff->options->threshold);
 	sonde_json_key(json, "exceeded_by");
 	sonde_json_array_begin(json);
 	for (i = 0; i < diff->excesses.count; i++) {
@@ -234,7 +199,7 @@ static void put_json_threshold(struct sonde_json_writer *json, const struct diff
 		if (!is_whole)
 			sonde_json_member_string(json, "name",
 						 diff_name(diff, row, space, sizeof(space)));
-		put_member(json, "relative", compare_change(&row->self));
+		sonde_json_member_double(json, "relative", compare_change(&row->self));
 		sonde_json_object_end(json);
 	}
 	sonde_json_array_end(json);
@@ -276,25 +241,16 @@ void diff_put_json(struct cli *cli, const struct diff *diff)
 	sonde_buffer_put_char(&cli->out, '\n');
 }
 
-/* A terminal gets no control characters; a file gets the text as it is, if it is text at all. */
 static void put_csv_text(struct cli *cli, struct sonde_buffer *space, const char *text)
 {
-	sonde_buffer_clear(space);
-	if (cli->out_is_terminal)
-		cli_put_escaped(space, text);
-	else
-		sonde_buffer_put_utf8(space, text, strlen(text));
-	if (space->failed)
-		cli->out.failed = true;
-	else
-		cli_put_csv(&cli->out, space->data, space->size);
+	cli_put_csv_text(cli, space, text);
 	sonde_buffer_put_char(&cli->out, ',');
 }
 
 static void put_csv_number(struct sonde_buffer *out, double number)
 {
 	if (isfinite(number))
-		put_number(out, number);
+		sonde_buffer_put_double(out, number);
 	sonde_buffer_put_char(out, ',');
 }
 

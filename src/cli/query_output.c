@@ -26,19 +26,15 @@ static void put_integer(struct sonde_buffer *out, int64_t value)
 	sonde_buffer_put_u64(out, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
-/* The fewest digits that give the same number when they are read again. */
+/* Never as an integer: it is none. */
 static void put_real(struct sonde_buffer *out, double value)
 {
-	char text[40];
-	int digits;
+	size_t before = out->size;
+	const char *text;
 
-	for (digits = 15; digits <= 17; digits++) {
-		snprintf(text, sizeof(text), "%.*g", digits, value);
-		if (strtod(text, NULL) == value)
-			break;
-	}
-	sonde_buffer_put_text(out, text);
-	if (!strpbrk(text, ".enN"))
+	sonde_buffer_put_double(out, value);
+	text = sonde_buffer_text(out);
+	if (text && !strpbrk(text + before, ".enN"))
 		sonde_buffer_put_text(out, ".0");
 }
 

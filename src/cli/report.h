@@ -107,6 +107,9 @@ bool report_wants(const struct report_build *build, const char *name);
 struct report_column report_self_column(const struct report_build *build, enum report_rank rank);
 struct report_column report_total_column(const struct report_build *build, enum report_rank rank);
 
+/* Both with their shares, of rows that are there for what they took themselves. */
+void report_add_self_columns(struct report_build *build);
+
 /*
  * Other metrics than the one that is measured by: of a profile all that are not hidden, of calls those that
  * were derived.

@@ -235,12 +235,7 @@ static void add_columns(struct report_build *build)
 {
 	struct report_view *view = build->view;
 
-	report_add_column(view, (struct report_column){ "self_share", "SELF%", REPORT_SHARE,
-							REPORT_ALWAYS, true, false });
-	report_add_column(view, report_self_column(build, REPORT_ALWAYS));
-	report_add_column(view, report_total_column(build, REPORT_ALWAYS));
-	report_add_column(view, (struct report_column){ "total_share", "TOTAL%", REPORT_SHARE,
-							REPORT_WIDE, false, false });
+	report_add_self_columns(build);
 	if (build->cct->calls)
 		report_add_column(view, (struct report_column){ "calls", "CALLS", REPORT_COUNT,
 								REPORT_ALWAYS, false, false });

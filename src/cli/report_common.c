@@ -50,6 +50,18 @@ struct report_column report_total_column(const struct report_build *build, enum 
 				       .rank = rank };
 }
 
+void report_add_self_columns(struct report_build *build)
+{
+	struct report_view *view = build->view;
+
+	report_add_column(view, (struct report_column){ "self_share", "SELF%", REPORT_SHARE,
+							REPORT_ALWAYS, true, false });
+	report_add_column(view, report_self_column(build, REPORT_ALWAYS));
+	report_add_column(view, report_total_column(build, REPORT_ALWAYS));
+	report_add_column(view, (struct report_column){ "total_share", "TOTAL%", REPORT_SHARE,
+							REPORT_WIDE, false, false });
+}
+
 bool report_is_extra(const struct report_build *build, uint32_t metric)
 {
 	const struct cct_metric *about = &build->cct->metrics[metric];

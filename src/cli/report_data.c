@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A report for programs: JSON with what was read and the rows as objects, or CSV of the rows alone. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "cli/report_view.h"
@@ -14,21 +11,8 @@ static const char *const kind_names[] = {
 	[REPORT_NUMBER] = "number",
 };
 
-static void put_double(struct sonde_buffer *out, double number)
-{
-	char text[40];
-
-	/* the shortest of the two that is read back as the same number */
-	snprintf(text, sizeof(text), "%.15g", number);
-	if (strtod(text, NULL) != number)
-		snprintf(text, sizeof(text), "%.17g", number);
-	sonde_buffer_put_text(out, text);
-}
-
 static void put_json_cell(struct sonde_json_writer *json, const struct report_cell *cell)
 {
-	struct sonde_buffer text = { 0 };
-
 	switch (cell->kind) {
 	case REPORT_TEXT:
 		sonde_json_string(json, cell->text);
@@ -40,12 +24,7 @@ static void put_json_cell(struct sonde_json_writer *json, const struct report_ce
 		break;
 	case REPORT_SHARE:
 	case REPORT_NUMBER:
-		put_double(&text, cell->number);
-		if (sonde_buffer_text(&text))
-			sonde_json_raw(json, text.data);
-		else
-			json->out->failed = true;
-		sonde_buffer_release(&text);
+		sonde_json_number_double(json, cell->number);
 		break;
 	default:
 		sonde_json_null(json);
@@ -126,26 +105,12 @@ void report_put_json(struct cli *cli, const struct report *report)
 	sonde_buffer_put_char(&cli->out, '\n');
 }
 
-/* A terminal gets no control characters; a file gets the text as it is, if it is text at all. */
-static void put_csv_text(struct cli *cli, struct sonde_buffer *space, const char *text)
-{
-	sonde_buffer_clear(space);
-	if (cli->out_is_terminal)
-		cli_put_escaped(space, text);
-	else
-		sonde_buffer_put_utf8(space, text, strlen(text));
-	if (space->failed)
-		cli->out.failed = true;
-	else
-		cli_put_csv(&cli->out, space->data, space->size);
-}
-
 static void put_csv_cell(struct cli *cli, struct sonde_buffer *space,
 			 const struct report_cell *cell)
 {
 	switch (cell->kind) {
 	case REPORT_TEXT:
-		put_csv_text(cli, space, cell->text);
+		cli_put_csv_text(cli, space, cell->text);
 		break;
 	case REPORT_COUNT:
 	case REPORT_ID:
@@ -154,7 +119,7 @@ static void put_csv_cell(struct cli *cli, struct sonde_buffer *space,
 		break;
 	case REPORT_SHARE:
 	case REPORT_NUMBER:
-		put_double(&cli->out, cell->number);
+		sonde_buffer_put_double(&cli->out, cell->number);
 		break;
 	default:
 		break;
@@ -172,7 +137,7 @@ void report_put_csv(struct cli *cli, const struct report *report)
 	for (column = 0; column < view->columns.count; column++) {
 		if (column)
 			sonde_buffer_put_char(&cli->out, ',');
-		put_csv_text(cli, &space, view->columns.items[column].key);
+		cli_put_csv_text(cli, &space, view->columns.items[column].key);
 	}
 	sonde_buffer_put_text(&cli->out, "\r\n");
 	for (size_t row = 0; row < view->rows.count && cli_flush_when_full(cli); row++) {

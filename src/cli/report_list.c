@@ -80,12 +80,7 @@ static void add_list_columns(struct report_build *build, enum report_group group
 	struct report_view *view = build->view;
 	enum report_rank programs = REPORT_FOR_PROGRAMS;
 
-	report_add_column(view, (struct report_column){ "self_share", "SELF%", REPORT_SHARE,
-							REPORT_ALWAYS, true, false });
-	report_add_column(view, report_self_column(build, REPORT_ALWAYS));
-	report_add_column(view, report_total_column(build, REPORT_ALWAYS));
-	report_add_column(view, (struct report_column){ "total_share", "TOTAL%", REPORT_SHARE,
-							REPORT_WIDE, false, false });
+	report_add_self_columns(build);
 	if (build->cct->calls)
 		add_columns(view, call_columns);
 	if (build->cct->calls && key == FLAT_FUNCTION)

@@ -30,17 +30,8 @@ const struct cli_option cli_range_options[] = {
 };
 
 const struct cli_option cli_filter_options[] = {
-	{ .name = "track",
-	  .argument = "TRACK",
-	  .kind = CLI_LIST,
-	  .help = "only these tracks: ids as 'sonde info' shows them, names, or patterns like "
-		  "'worker*'; several with commas or by repeating",
-	  .offset = offsetof(struct cli_filter, tracks) },
-	{ .name = "function",
-	  .argument = "PATTERN",
-	  .kind = CLI_REPEAT,
-	  .help = "only functions whose name fits the shell pattern; repeat for several",
-	  .offset = offsetof(struct cli_filter, functions) },
+	CLI_TRACK_OPTION(offsetof(struct cli_filter, tracks)),
+	CLI_FUNCTION_OPTION(offsetof(struct cli_filter, functions)),
 	{ .name = "kind",
 	  .argument = "KIND",
 	  .kind = CLI_CHOICE_SET,

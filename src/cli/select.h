@@ -24,6 +24,21 @@ struct cli_filter {
 extern const struct cli_option cli_range_options[];
 extern const struct cli_option cli_filter_options[];
 
+/* Those of the filter that commands with options of their own share; `place` is where the list is. */
+#define CLI_TRACK_OPTION(place)                                                                    \
+	{                                                                                          \
+		.name = "track", .argument = "TRACK", .kind = CLI_LIST,                            \
+		.help = "only these tracks: ids as 'sonde info' shows them, names, or patterns "   \
+			"like 'worker*'; several with commas or by repeating",                     \
+		.offset = (place)                                                                  \
+	}
+#define CLI_FUNCTION_OPTION(place)                                                                 \
+	{                                                                                          \
+		.name = "function", .argument = "PATTERN", .kind = CLI_REPEAT,                     \
+		.help = "only functions whose name fits the shell pattern; repeat for several",    \
+		.offset = (place)                                                                  \
+	}
+
 #define CLI_RANGE_GROUP(type)                                                                      \
 	{                                                                                          \
 		.title = "Time", .options = cli_range_options, .base = offsetof(type, range)       \

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -571,6 +572,8 @@ static void write_sample(struct sonde_json_writer *writer)
 
 static void test_writer_layout(void **state)
 {
+	static const double numbers[] = { 0.1, 3,	0.7999999999999999, 0.1 + 0.2, -1e300,
+					  NAN, INFINITY };
 	struct sonde_buffer out = { 0 };
 	struct sonde_json_writer writer;
 
@@ -601,6 +604,14 @@ static void test_writer_layout(void **state)
 	sonde_json_null(&writer);
 	sonde_json_number_u64(&writer, 0);
 	assert_string_equal(sonde_buffer_text(&out), "null\n0");
+	sonde_buffer_clear(&out);
+	sonde_json_writer_init(&writer, &out, false);
+	sonde_json_array_begin(&writer);
+	for (size_t i = 0; i < COUNT_OF(numbers); i++)
+		sonde_json_number_double(&writer, numbers[i]);
+	sonde_json_array_end(&writer);
+	assert_string_equal(sonde_buffer_text(&out),
+			    "[0.1,3,0.7999999999999999,0.30000000000000004,-1e+300,null,null]");
 	sonde_buffer_release(&out);
 }
 

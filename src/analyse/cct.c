@@ -385,6 +385,11 @@ uint32_t cct_find_metric(const struct cct *cct, const char *name)
 		if (strlen(name) == length && !strncasecmp(cct->metrics[i].name, name, length))
 			return i;
 	}
+	/* "cputime:mean" of "CPUTIME (sec):Mean" */
+	for (uint32_t i = 0; i < cct->metric_count; i++) {
+		if (cct_metric_name_matches(cct->metrics[i].name, name))
+			return i;
+	}
 	return SONDE_NONE;
 }
 

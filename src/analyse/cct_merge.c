@@ -459,6 +459,22 @@ static void merge_release(struct merge *merge)
 	sonde_context_union_free(merge->tree);
 }
 
+/* What the caller gets of a merge, and all else away. */
+static void merge_end(struct merge *merge, enum sonde_status status, struct cct **whole,
+		      uint32_t **maps)
+{
+	for (size_t i = 0; maps && i < merge->count; i++) {
+		maps[i] = status ? NULL : merge->parts[i].contexts;
+		if (!status)
+			merge->parts[i].contexts = NULL;
+	}
+	if (status)
+		cct_free(&merge->body->cct);
+	else
+		*whole = &merge->body->cct;
+	merge_release(merge);
+}
+
 enum sonde_status cct_merge(const struct cct *const *parts, size_t count, struct cct **whole,
 			    uint32_t **maps, struct sonde_error *err)
 {
@@ -469,33 +485,24 @@ enum sonde_status cct_merge_as(const struct cct *const *parts, size_t count,
 			       const struct cct_names *names, struct cct **whole, uint32_t **maps,
 			       struct sonde_error *err)
 {
-	struct merge merge = {
-		.parts = calloc(count + 1, sizeof(*merge.parts)),
-		.count = count,
-		.body = cct_body_new(),
-	};
-	enum sonde_status status = SONDE_OK;
+	struct merge merge = { .count = count, .body = cct_body_new() };
+	enum sonde_status status;
 
 	*whole = NULL;
-	if (merge.body)
-		merge.tree = sonde_context_union_new(merge.body->definitions, false);
-	if (!merge.parts || !merge.tree)
-		status = sonde_fail_nomem(err);
-	for (size_t i = 0; merge.parts && i < count; i++) {
+	if (!merge.body)
+		return sonde_fail_nomem(err);
+	merge.parts = calloc(count + 1, sizeof(*merge.parts));
+	merge.tree = sonde_context_union_new(merge.body->definitions, false);
+	if (!merge.parts || !merge.tree) {
+		cct_free(&merge.body->cct);
+		merge_release(&merge);
+		return sonde_fail_nomem(err);
+	}
+	for (size_t i = 0; i < count; i++) {
 		merge.parts[i].cct = parts[i];
 		merge.parts[i].names = names ? &names[i] : NULL;
 	}
-	if (!status)
-		status = unite(&merge, err);
-	for (size_t i = 0; maps && i < count; i++) {
-		maps[i] = status ? NULL : merge.parts[i].contexts;
-		if (!status)
-			merge.parts[i].contexts = NULL;
-	}
-	merge_release(&merge);
-	if (status && merge.body)
-		cct_free(&merge.body->cct);
-	else
-		*whole = &merge.body->cct;
+	status = unite(&merge, err);
+	merge_end(&merge, status, whole, maps);
 	return status;
 }

@@ -95,21 +95,19 @@ static bool totals_spread(struct totals *totals, struct cct_spread *spreads, uin
 	return happened;
 }
 
-/* The contexts of the recording, where functions and modules that say the same are one. */
-static enum sonde_status take_contexts(struct work *work, struct sonde_error *err)
+/* Adds the contexts of the recording; the map leads to nodes of the union first, then to contexts. */
+static enum sonde_status unite_contexts(struct work *work, struct sonde_context_union *tree,
+					struct sonde_error *err)
 {
-	struct sonde_context_union *tree =
-		sonde_context_union_new(work->recording->definitions, true);
-	const struct sonde_context *contexts;
-	struct cct_define define;
-	enum sonde_status status;
+	const struct sonde_context *contexts = NULL;
+	enum sonde_status status =
+		sonde_recording_contexts(work->recording, &contexts, &work->source_count, err);
 
-	if (!tree)
+	if (status)
+		return status;
+	work->contexts = calloc((size_t)work->source_count + 1, sizeof(*work->contexts));
+	if (!work->contexts)
 		return sonde_fail_nomem(err);
-	status = sonde_recording_contexts(work->recording, &contexts, &work->source_count, err);
-	work->contexts = status ? NULL : calloc((size_t)work->source_count + 1, sizeof(uint32_t));
-	if (!status && !work->contexts)
-		status = sonde_fail_nomem(err);
 	for (uint32_t i = 1; !status && i < work->source_count; i++)
 		status = sonde_context_union_add(tree, work->contexts[contexts[i].parent],
 						 &contexts[i], &work->contexts[i], err);
@@ -117,6 +115,20 @@ static enum sonde_status take_contexts(struct work *work, struct sonde_error *er
 		status = sonde_context_union_finish(tree, err);
 	for (uint32_t i = 0; !status && i < work->source_count; i++)
 		work->contexts[i] = sonde_context_union_number(tree, work->contexts[i]);
+	return status;
+}
+
+/* The contexts of the recording, where functions and modules that say the same are one. */
+static enum sonde_status take_contexts(struct work *work, struct sonde_error *err)
+{
+	struct sonde_context_union *tree =
+		sonde_context_union_new(work->recording->definitions, true);
+	struct cct_define define;
+	enum sonde_status status;
+
+	if (!tree)
+		return sonde_fail_nomem(err);
+	status = unite_contexts(work, tree, err);
 	if (!status)
 		status = cct_define_init(&define, work->recording->definitions,
 					 work->body->definitions, err);

@@ -46,7 +46,7 @@ static bool add_row(struct collector *collector, const struct flat_row *place, u
 
 	if (!row || !sonde_vec_reserve(&table->values, 3 * runs))
 		return false;
-	memset(&table->values.items[first], 0, 3 * runs * sizeof(double));
+	memset(table->values.items + first, 0, 3 * runs * sizeof(double));
 	table->values.count += 3 * runs;
 	*row = (struct compare_row){
 		.place = { .key = place->key, .line = place->line, .context = place->context },
@@ -315,7 +315,7 @@ static bool sum_up(struct comparison *comparison, const struct cct *const *trees
 		return false;
 	comparison->values.count += 2 * runs;
 	for (run = 0; run < runs; run++) {
-		double *value = &comparison->values.items[all->self_runs + run];
+		double *value = comparison->values.items + all->self_runs + run;
 		uint32_t metric = comparison->metric_name ?
 					  cct_find_metric(trees[run], comparison->metric_name) :
 					  SONDE_NONE;

@@ -87,7 +87,7 @@ void compare_release(struct comparison *comparison);
 /* By run. */
 static inline const double *compare_runs(const struct comparison *comparison, size_t place)
 {
-	return &comparison->values.items[place];
+	return comparison->values.items + place;
 }
 
 /* The relative change: 0.05 of 5 %; INFINITY of what was not there before. */

@@ -73,7 +73,7 @@ static double sum_of_rows(const struct compare_table *table, size_t runs)
 	size_t i;
 
 	for (i = 0; i < table->rows.count; i++)
-		sum += sum_of(&table->values.items[table->rows.items[i].self_runs], runs);
+		sum += sum_of(table->values.items + table->rows.items[i].self_runs, runs);
 	return sum;
 }
 
@@ -85,7 +85,7 @@ static size_t steady_rows(const struct compare_table *table, size_t runs, double
 	size_t count = 0, i;
 
 	for (i = 0; i < table->rows.count; i++) {
-		const double *values = &table->values.items[table->rows.items[i].self_runs];
+		const double *values = table->values.items + table->rows.items[i].self_runs;
 
 		if (all_positive(values, runs) && sum_of(values, runs) >= least)
 			numbers[count++] = i;
@@ -99,7 +99,7 @@ static void measure_run(struct comparison *comparison, const struct compare_tabl
 	size_t runs = comparison->run_count, i, other;
 
 	for (i = 0; i < count; i++) {
-		const double *values = &table->values.items[table->rows.items[rows[i]].self_runs];
+		const double *values = table->values.items + table->rows.items[rows[i]].self_runs;
 		double mean = 0;
 
 		for (other = 0; other < runs; other++)

@@ -71,6 +71,16 @@ static uint32_t choose_track(const struct critical_work *work, bool longest)
 	return best;
 }
 
+/* With one track there is nothing to be tied. */
+static bool has_one_track(const struct critical_work *work)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < work->track_count; i++)
+		count += work->tracks[i].is_wanted && work->tracks[i].has_first;
+	return count == 1;
+}
+
 static bool walk_init(struct critical_walk *walk, struct critical_work *work)
 {
 	*walk = (struct critical_walk){
@@ -209,7 +219,9 @@ enum sonde_status critical_path_find(struct critical_path *path, struct sonde_re
 	work.to_ns = selection->to_ns ? selection->to_ns - 1 : UINT64_MAX;
 	if (status == SONDE_OK && sonde_recording_lanes(recording) & SONDE_LANE_EVENTS)
 		status = critical_gather(&work, selection, err);
-	if (status == SONDE_OK)
+	if (status == SONDE_OK && has_one_track(&work))
+		is_tied = false;
+	else if (status == SONDE_OK)
 		status = walk(&work, false, &is_tied, err);
 	if (status == SONDE_OK && !is_tied) {
 		path->is_alone = true;

@@ -12,6 +12,9 @@
 /* cct_free() does it. */
 void cct_formula_free(struct cct_formula *formula);
 
+/* Whether a name is meant by `wanted`: whatever the case, with or without its brackets. */
+bool cct_metric_name_matches(const char *name, const char *wanted);
+
 /* Its values are known by context, from statistics of the recording: there is no sum of several. */
 bool cct_metric_is_by_context(const struct cct_metric *metric);
 

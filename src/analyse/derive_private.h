@@ -21,9 +21,6 @@ struct cct_formula {
 enum sonde_status cct_derive_metric(struct cct *cct, const char *name, const char *description,
 				    struct cct_formula *formula, struct sonde_error *err);
 
-/* Whether `name` is what somebody asks for by `wanted`. */
-bool cct_metric_name_matches(const char *name, const char *wanted);
-
 /*
  * The metrics that a YAML file describes and that can be worked out of those of the tree; `wanted`
  * (may be NULL) leaves out all others. *count is increased by how many were added, *other by those that

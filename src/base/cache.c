@@ -103,12 +103,14 @@ static bool create_folder(const char *folder)
 static bool has_entries(uint64_t size)
 {
 	char *folder;
+	bool is_there;
 
 	if (!size || size < number_of("SONDE_CACHE_MINIMUM", MINIMUM))
 		return false;
 	folder = find_folder();
+	is_there = folder;
 	free(folder);
-	return folder;
+	return is_there;
 }
 
 bool sonde_cache_key_make(struct sonde_cache_key *key, const char *kind,

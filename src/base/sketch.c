@@ -24,27 +24,25 @@ void sonde_sketch_release(struct sonde_sketch *sketch)
 	*sketch = (struct sonde_sketch){ 0 };
 }
 
-uint64_t *sonde_sketch_add_bucket(struct sonde_sketch *sketch, uint32_t bucket)
+bool sonde_sketch_add_group(struct sonde_sketch *sketch, uint32_t bucket)
 {
 	size_t count = sketch->group_count;
 	uint64_t *buckets =
 		realloc(sketch->buckets, (count + 1) * STEPS * sizeof(*sketch->buckets));
 
 	if (!buckets)
-		return NULL;
+		return false;
 	memset(buckets + count * STEPS, 0, STEPS * sizeof(*buckets));
 	sketch->buckets = buckets;
-	sketch->groups[bucket / STEPS] = ++sketch->group_count;
-	return &buckets[count * STEPS + bucket % STEPS];
+	sketch->groups[bucket / STEPS] = (uint16_t)(count * STEPS + 1);
+	sketch->group_count++;
+	return true;
 }
 
 bool sonde_sketch_add(struct sonde_sketch *sketch, uint64_t value)
 {
-	uint64_t *bucket = sonde_sketch_bucket(sketch, sonde_sketch_bucket_of(value));
-
-	if (!bucket)
+	if (!sonde_sketch_count(sketch, value))
 		return false;
-	++*bucket;
 	if (!sketch->count || value < sketch->min)
 		sketch->min = value;
 	if (value > sketch->max)
@@ -64,7 +62,7 @@ bool sonde_sketch_merge(struct sonde_sketch *sketch, const struct sonde_sketch *
 
 		if (!other->groups[group])
 			continue;
-		from = &other->buckets[(other->groups[group] - 1u) * STEPS];
+		from = &other->buckets[other->groups[group] - 1u];
 		to = sonde_sketch_bucket(sketch, group * STEPS);
 		if (!to)
 			return false;
@@ -91,7 +89,7 @@ static uint32_t find_bucket(const struct sonde_sketch *sketch, double wanted)
 
 		if (!sketch->groups[group])
 			continue;
-		buckets = &sketch->buckets[(sketch->groups[group] - 1u) * STEPS];
+		buckets = &sketch->buckets[sketch->groups[group] - 1u];
 		for (uint32_t i = 0; i < STEPS; i++) {
 			seen += buckets[i];
 			if (buckets[i])

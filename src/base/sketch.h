@@ -20,9 +20,10 @@
 
 /* Zeroed is empty. A group of 64 buckets is there once a number fell into it. */
 struct sonde_sketch {
-	uint64_t *buckets;		     /* group after group, in the order they came */
-	uint8_t group_count;		     /* of those that are there */
-	uint8_t groups[SONDE_SKETCH_GROUPS]; /* which of those, from 1 on; 0: it is empty */
+	uint64_t *buckets; /* group after group, in the order they came */
+	uint16_t group_count;
+	/* Where the buckets of each group begin, plus 1; 0: it is not there. */
+	uint16_t groups[SONDE_SKETCH_GROUPS];
 	uint64_t count;
 	uint64_t min, max;
 	double sum;
@@ -37,17 +38,29 @@ static inline uint32_t sonde_sketch_bucket_of(uint64_t value)
 	return (shift << SONDE_SKETCH_STEPS_BITS) + (uint32_t)(value >> shift);
 }
 
-/* The slow side of what follows: the group is not there yet. */
-uint64_t *sonde_sketch_add_bucket(struct sonde_sketch *sketch, uint32_t bucket);
+/* Makes room for the group of a bucket that is not there yet; false where memory failed. */
+bool sonde_sketch_add_group(struct sonde_sketch *sketch, uint32_t bucket);
 
 /* The counter of a bucket; NULL where memory failed. */
 static inline uint64_t *sonde_sketch_bucket(struct sonde_sketch *sketch, uint32_t bucket)
 {
-	size_t group = sketch->groups[bucket / SONDE_SKETCH_STEPS];
+	const uint16_t *group = &sketch->groups[bucket / SONDE_SKETCH_STEPS];
 
-	if (__builtin_expect(!group, 0))
-		return sonde_sketch_add_bucket(sketch, bucket);
-	return &sketch->buckets[(group - 1) * SONDE_SKETCH_STEPS + bucket % SONDE_SKETCH_STEPS];
+	if (__builtin_expect(!*group, 0) && !sonde_sketch_add_group(sketch, bucket))
+		return NULL;
+	return &sketch->buckets[*group - 1u + bucket % SONDE_SKETCH_STEPS];
+}
+
+/* Counts a value in its bucket and nowhere else; false where memory failed. */
+static inline bool sonde_sketch_count(struct sonde_sketch *sketch, uint64_t value)
+{
+	uint32_t bucket = sonde_sketch_bucket_of(value);
+	const uint16_t *group = &sketch->groups[bucket / SONDE_SKETCH_STEPS];
+
+	if (__builtin_expect(!*group, 0) && !sonde_sketch_add_group(sketch, bucket))
+		return false;
+	sketch->buckets[*group - 1u + bucket % SONDE_SKETCH_STEPS]++;
+	return true;
 }
 
 /* False where memory failed. */

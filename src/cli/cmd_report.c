@@ -599,7 +599,7 @@ const struct cli_command cmd_report = {
 		(const struct cli_example[]){
 			{ "sonde report trace", "where the time went" },
 			{ "sonde report --tree trace", "the same as a tree of calls" },
-			{ "sonde report --callers --function 'malloc*' trace",
+			{ "sonde report --callers --function 'parse*' trace",
 			  "who calls these, and how much of it" },
 			{ "sonde report --hot-path trace",
 			  "the one way down that most was spent on" },

@@ -10,13 +10,18 @@
 
 #include <stdlib.h>
 
+#include "base/bytes.h"
 #include "base/map.h"
 #include "model/call_stack.h"
+#include "model/recording.h"
 
 /* So far up is looked for a call of the same function and the depth of a return. */
 #define SEARCHED 256
 
 #define NODES_FIRST 16
+
+/* Bytes of raw events that are fetched ahead. */
+#define FETCH_AHEAD 2048
 #define CACHE_LINE 64
 
 _Static_assert(sizeof(struct sonde_call_node) == CACHE_LINE, "a node is one cache line");
@@ -126,7 +131,7 @@ void sonde_call_tree_clear(struct sonde_call_tree *tree)
 }
 
 static enum sonde_status add_node(struct sonde_call_tree *tree, uint32_t parent, uint32_t function,
-				  uint32_t *node, struct sonde_error *err)
+				  uint64_t key, uint32_t *node, struct sonde_error *err)
 {
 	if (tree->node_count >= SONDE_NONE)
 		return sonde_fail(err, SONDE_LIMIT, SONDE_NO_OFFSET,
@@ -149,19 +154,20 @@ static enum sonde_status add_node(struct sonde_call_tree *tree, uint32_t parent,
 		.parent = parent,
 		.function = function,
 		.min_ns = UINT64_MAX,
+		.key = key,
 	};
 	return SONDE_OK;
 }
 
 /* The node of a call in the innermost one that was not foreseen; next time it is. */
-static enum sonde_status find_child(struct sonde_call_tree *tree, uint32_t function, uint32_t *node,
-				    struct sonde_error *err)
+static enum sonde_status find_child(struct sonde_call_tree *tree, uint32_t function, uint64_t key,
+				    uint32_t *node, struct sonde_error *err)
 {
 	uint32_t parent = tree->open.items[tree->open.count - 1].mark;
 
 	*node = sonde_key_map_find(&tree->children, (uint64_t)parent << 32 | function);
 	if (__builtin_expect(*node == SONDE_NONE, 0)) {
-		enum sonde_status status = add_node(tree, parent, function, node, err);
+		enum sonde_status status = add_node(tree, parent, function, key, node, err);
 
 		if (status)
 			return status;
@@ -193,18 +199,13 @@ close_call(struct sonde_call_tree *tree, uint32_t number, uint32_t function, uin
 
 	node->calls++;
 	node->sum_ns += duration_ns;
-	node->min_ns = duration_ns < node->min_ns ? duration_ns : node->min_ns;
-	node->max_ns = duration_ns > node->max_ns ? duration_ns : node->max_ns;
+	if (__builtin_expect(duration_ns < node->min_ns, 0))
+		node->min_ns = duration_ns;
+	if (__builtin_expect(duration_ns > node->max_ns, 0))
+		node->max_ns = duration_ns;
 	node->squares += (double)(int64_t)duration_ns * (double)(int64_t)duration_ns;
-	if (function < tree->durations.count) {
-		uint64_t *bucket = sonde_sketch_bucket(&tree->durations.items[function],
-						       sonde_sketch_bucket_of(duration_ns));
-
-		if (__builtin_expect(!bucket, 0))
-			return false;
-		++*bucket;
-	}
-	return true;
+	return function >= tree->durations.count ||
+	       sonde_sketch_count(&tree->durations.items[function], duration_ns);
 }
 
 static bool close_innermost(struct sonde_call_tree *tree)
@@ -309,14 +310,15 @@ static inline void run_load(const struct sonde_call_tree *tree, struct run *run)
 }
 
 static enum sonde_status add_unusual_call(struct sonde_call_tree *tree,
-					  const struct sonde_event *event, struct sonde_error *err)
+					  const struct sonde_event *event, uint64_t key,
+					  struct sonde_error *err)
 {
 	enum sonde_status status;
 	uint32_t node;
 
 	if (event->depth && !close_lost(tree, event->depth))
 		return sonde_fail_nomem(err);
-	status = find_child(tree, event->function, &node, err);
+	status = find_child(tree, event->function, key, &node, err);
 	if (status)
 		return status;
 	tree->open.items[tree->open.count++] = (struct sonde_open_call){
@@ -330,13 +332,15 @@ static enum sonde_status add_unusual_call(struct sonde_call_tree *tree,
 }
 
 /* An event that is not the usual one; SONDE_END: it changes nothing. */
-__attribute__((noinline)) static enum sonde_status
-add_unusual(struct sonde_call_tree *tree, const struct sonde_event *event, struct sonde_error *err)
+__attribute__((noinline)) static enum sonde_status add_unusual(struct sonde_call_tree *tree,
+							       const struct sonde_event *event,
+							       uint64_t key,
+							       struct sonde_error *err)
 {
 	enum sonde_status status;
 
 	if (event->kind == SONDE_EVENT_CALL)
-		return add_unusual_call(tree, event, err);
+		return add_unusual_call(tree, event, key, err);
 	if (!sonde_event_leaves(event))
 		return SONDE_END;
 	status = close_above(tree, event, err);
@@ -348,59 +352,56 @@ add_unusual(struct sonde_call_tree *tree, const struct sonde_event *event, struc
 	return close_innermost(tree) ? SONDE_OK : sonde_fail_nomem(err);
 }
 
-/* Function and depth of an event, and of an open call, as one number. */
-_Static_assert(offsetof(struct sonde_event, depth) == offsetof(struct sonde_event, function) + 4 &&
-		       offsetof(struct sonde_open_call, depth) ==
-			       offsetof(struct sonde_open_call, function) + 4,
-	       "they are compared at once");
-
-static inline uint64_t two_words(const uint32_t *words)
-{
-	uint64_t both;
-
-	memcpy(&both, words, sizeof(both));
-	return both;
-}
-
 /* The call that fits what is open and was foreseen: by far most of them. */
 static inline bool add_usual_call(const struct sonde_call_node *nodes, struct run *run,
-				  const struct sonde_event *event)
+				  uint64_t key, uint32_t depth)
 {
 	struct sonde_open_call *top = run->top;
 	uint32_t node = run->last ? nodes[run->last].next : nodes[run->current].first;
 
 	/* depth 0 is no depth: a source that does not say */
-	if (__builtin_expect(event->depth - 1 < top->depth || !node ||
-				     nodes[node].function != event->function,
-			     0))
+	if (__builtin_expect(depth - 1 < top->depth || !node || nodes[node].key != key, 0))
 		return false;
 	run->top = ++top;
 	run->current = node;
 	run->last = 0;
-	memcpy(&top->function, &event->function, 2 * sizeof(top->function));
+	top->function = nodes[node].function;
+	top->depth = depth;
 	top->mark = node;
 	top->time_ns = run->now_ns;
 	return true;
 }
 
 /* The return from the innermost call. */
-static inline bool add_usual_return(struct sonde_call_tree *tree, struct run *run,
-				    const struct sonde_event *event)
+static inline bool add_usual_return(struct sonde_call_tree *tree, struct run *run, uint64_t key,
+				    uint32_t depth)
 {
 	const struct sonde_open_call *top = run->top;
 
 	/* the track itself is node 0 */
-	if (__builtin_expect(
-		    two_words(&top->function) != two_words(&event->function) || !run->current, 0))
+	if (__builtin_expect(tree->nodes[run->current].key != key || top->depth != depth ||
+				     !run->current,
+			     0))
 		return false;
 	if (__builtin_expect(
-		    !close_call(tree, run->current, event->function, run->now_ns - top->time_ns),
-		    0))
+		    !close_call(tree, run->current, top->function, run->now_ns - top->time_ns), 0))
 		return false;
 	run->last = run->current;
 	run->current = top[-1].mark;
 	run->top--;
 	return true;
+}
+
+/* False: it is not a usual one, and all is as before but the time. */
+static inline __attribute__((always_inline)) bool add_usual(struct sonde_call_tree *tree,
+							    struct run *run, uint64_t time_ns,
+							    uint64_t key, uint32_t kind,
+							    uint32_t depth)
+{
+	run->now_ns = time_ns > run->now_ns ? time_ns : run->now_ns;
+	if (kind == SONDE_EVENT_CALL)
+		return add_usual_call(tree->nodes, run, key, depth);
+	return kind == SONDE_EVENT_RETURN && add_usual_return(tree, run, key, depth);
 }
 
 static inline __attribute__((always_inline)) enum sonde_status
@@ -413,16 +414,11 @@ add_events(struct sonde_call_tree *tree, const struct sonde_event *events, size_
 	run_load(tree, &run);
 	for (const struct sonde_event *event = events, *end = events + count; event < end;
 	     event++) {
-		bool is_usual = false;
-
-		run.now_ns = event->time_ns > run.now_ns ? event->time_ns : run.now_ns;
-		if (event->kind == SONDE_EVENT_CALL)
-			is_usual = add_usual_call(tree->nodes, &run, event);
-		else if (event->kind == SONDE_EVENT_RETURN)
-			is_usual = add_usual_return(tree, &run, event);
-		if (__builtin_expect(!is_usual, 0)) {
+		if (__builtin_expect(!add_usual(tree, &run, event->time_ns, event->function,
+						event->kind, event->depth),
+				     0)) {
 			run_save(tree, &run);
-			status = add_unusual(tree, event, err);
+			status = add_unusual(tree, event, event->function, err);
 			if (status < 0)
 				return status;
 			run_load(tree, &run);
@@ -439,6 +435,79 @@ add_events(struct sonde_call_tree *tree, const struct sonde_event *events, size_
 	return SONDE_OK;
 }
 
+/* Makes room for so many events, which may all be calls, of which the first is at this time. */
+static bool prepare(struct sonde_call_tree *tree, size_t count, uint64_t first_ns)
+{
+	if (!sonde_vec_reserve(&tree->open, count))
+		return false;
+	if (!tree->has_time) {
+		tree->has_time = true;
+		tree->first_ns = tree->last_ns = first_ns;
+	}
+	return true;
+}
+
+/* Who knows the functions of raw events. */
+struct knower {
+	sonde_call_tree_function *function;
+	void *user;
+};
+
+static enum sonde_status add_unusual_raw(struct sonde_call_tree *tree, const uint8_t *bytes,
+					 const struct knower *knower, struct sonde_error *err)
+{
+	uint64_t key = sonde_load_u64le(bytes + SONDE_RAW_EVENT_KEY);
+	uint32_t kind = sonde_load_u32le(bytes + SONDE_RAW_EVENT_KIND);
+	struct sonde_event event = {
+		.time_ns = tree->last_ns,
+		.depth = sonde_load_u32le(bytes + SONDE_RAW_EVENT_DEPTH),
+	};
+	enum sonde_status status;
+
+	if (kind < SONDE_EVENT_CALL || kind > SONDE_EVENT_EXCEPTION)
+		return SONDE_OK;
+	event.kind = (uint8_t)kind;
+	status = knower->function(knower->user, key, &event.function, err);
+	if (status < 0)
+		return status;
+	status = add_unusual(tree, &event, key, err);
+	return status < 0 ? status : SONDE_OK;
+}
+
+enum sonde_status sonde_call_tree_add_raw(struct sonde_call_tree *tree, const uint8_t *bytes,
+					  size_t count, sonde_call_tree_function *function,
+					  void *user, struct sonde_error *err)
+{
+	const struct knower knower = { .function = function, .user = user };
+	const uint8_t *end = bytes + count * SONDE_RAW_EVENT_SIZE;
+	enum sonde_status status;
+	struct run run;
+
+	if (!count)
+		return SONDE_OK;
+	if (!prepare(tree, count, sonde_load_u64le(bytes + SONDE_RAW_EVENT_TIME)))
+		return sonde_fail_nomem(err);
+	run_load(tree, &run);
+	for (; bytes < end; bytes += SONDE_RAW_EVENT_SIZE) {
+		/* the hardware stops fetching at every page */
+		__builtin_prefetch(bytes + FETCH_AHEAD);
+		if (__builtin_expect(add_usual(tree, &run,
+					       sonde_load_u64le(bytes + SONDE_RAW_EVENT_TIME),
+					       sonde_load_u64le(bytes + SONDE_RAW_EVENT_KEY),
+					       sonde_load_u32le(bytes + SONDE_RAW_EVENT_KIND),
+					       sonde_load_u32le(bytes + SONDE_RAW_EVENT_DEPTH)),
+				     1))
+			continue;
+		run_save(tree, &run);
+		status = add_unusual_raw(tree, bytes, &knower, err);
+		if (status)
+			return status;
+		run_load(tree, &run);
+	}
+	run_save(tree, &run);
+	return SONDE_OK;
+}
+
 enum sonde_status sonde_call_tree_add(struct sonde_call_tree *tree,
 				      const struct sonde_event *events, size_t count,
 				      sonde_call_tree_change *on_change, void *user,
@@ -447,13 +516,10 @@ enum sonde_status sonde_call_tree_add(struct sonde_call_tree *tree,
 	static const struct listener nobody;
 	const struct listener listener = { .told = on_change, .user = user };
 
-	/* room for all of them: they may all be calls */
-	if (!sonde_vec_reserve(&tree->open, count))
+	if (!count)
+		return SONDE_OK;
+	if (!prepare(tree, count, events[0].time_ns))
 		return sonde_fail_nomem(err);
-	if (!tree->has_time && count) {
-		tree->has_time = true;
-		tree->first_ns = tree->last_ns = events[0].time_ns;
-	}
 	if (!on_change)
 		return add_events(tree, events, count, &nobody, err);
 	return add_events(tree, events, count, &listener, err);

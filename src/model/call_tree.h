@@ -22,7 +22,10 @@ struct sonde_call_node {
 	uint64_t sum_ns;	 /* of the durations of its calls */
 	uint64_t min_ns, max_ns; /* of one call */
 	double squares;		 /* sum of the squared durations */
-	uint64_t self_ns;
+	union {
+		uint64_t self_ns;
+		uint64_t key; /* private, before the end: by what events name the function */
+	};
 	uint32_t parent;   /* SONDE_NONE for node 0; parents come before children */
 	uint32_t function; /* SONDE_NONE for node 0 */
 	/* private: the call that comes first in this one, and the one after it; 0: not known */
@@ -54,6 +57,15 @@ enum sonde_status sonde_call_tree_add(struct sonde_call_tree *tree,
 				      const struct sonde_event *events, size_t count,
 				      sonde_call_tree_change *on_change, void *user,
 				      struct sonde_error *err);
+/*
+ * The same of raw events (model/recording.h), without telling. All events of a tree are of one kind.
+ * `function` is asked for the function of a key where it is not known from the same place before.
+ */
+typedef enum sonde_status sonde_call_tree_function(void *user, uint64_t key, uint32_t *function,
+						   struct sonde_error *err);
+enum sonde_status sonde_call_tree_add_raw(struct sonde_call_tree *tree, const uint8_t *bytes,
+					  size_t count, sonde_call_tree_function *function,
+					  void *user, struct sonde_error *err);
 /* Closes what is open, at the time of the last event. */
 enum sonde_status sonde_call_tree_end(struct sonde_call_tree *tree,
 				      sonde_call_tree_change *on_change, void *user,

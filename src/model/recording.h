@@ -60,6 +60,22 @@ struct sonde_recording {
 	void *data;			       /* the format's own */
 };
 
+/*
+ * Events as they lie in a file, for who needs only times, functions, kinds and depths of all of them, and fast:
+ * 32 bytes each, little-endian. Kinds are those of the model as far as calls go; what a key means
+ * (its function) is asked for when it is met.
+ */
+#define SONDE_RAW_EVENT_SIZE 32
+#define SONDE_RAW_EVENT_TIME 0	 /* u64 */
+#define SONDE_RAW_EVENT_KEY 8	 /* u64 */
+#define SONDE_RAW_EVENT_KIND 20	 /* u32 */
+#define SONDE_RAW_EVENT_DEPTH 24 /* u32 */
+
+struct sonde_raw_events {
+	const uint8_t *bytes; /* borrowed until the next call */
+	size_t count;
+};
+
 /* The hooks behind the functions of the same name in <sonde/recording.h>. */
 struct sonde_cursor_ops {
 	enum sonde_status (*next)(struct sonde_cursor *cursor, struct sonde_batch *batch,
@@ -72,6 +88,11 @@ struct sonde_cursor_ops {
 				    struct sonde_detail *detail, struct sonde_error *err);
 	/* At most so many events a batch, said before the first; NULL: batches are small anyway. */
 	void (*limit_batch)(struct sonde_cursor *cursor, size_t events);
+	/* Both or none: the next events raw, in place of `next`, and the function of a key. */
+	enum sonde_status (*next_raw)(struct sonde_cursor *cursor, struct sonde_raw_events *events,
+				      struct sonde_error *err);
+	enum sonde_status (*raw_function)(struct sonde_cursor *cursor, uint64_t key,
+					  uint32_t *function, struct sonde_error *err);
 	void (*free)(struct sonde_cursor *cursor);
 };
 

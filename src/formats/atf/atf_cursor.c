@@ -19,6 +19,9 @@
 #define BATCH_EVENTS 512
 #define BATCH_EVENTS_FIRST 64
 
+/* As they are there is nothing to hold, and only progress wants them in pieces. */
+#define RAW_EVENTS 16384
+
 /* How far ahead of the decoding the memory is fetched: the hardware stops at every page. */
 #define FETCH_AHEAD 2048
 
@@ -386,6 +389,44 @@ static enum sonde_status atf_cursor_next(struct sonde_cursor *base, struct sonde
 	return SONDE_OK;
 }
 
+_Static_assert(ATF_EVENT_SIZE == SONDE_RAW_EVENT_SIZE && ATF_EVENT_TIME == SONDE_RAW_EVENT_TIME &&
+		       ATF_EVENT_FUNCTION == SONDE_RAW_EVENT_KEY &&
+		       ATF_EVENT_KIND == SONDE_RAW_EVENT_KIND &&
+		       ATF_EVENT_DEPTH == SONDE_RAW_EVENT_DEPTH,
+	       "events are handed out as they are");
+
+static enum sonde_status atf_cursor_next_raw(struct sonde_cursor *base,
+					     struct sonde_raw_events *events,
+					     struct sonde_error *err)
+{
+	struct atf_cursor *cursor = atf_cursor_of(base);
+	uint64_t number, left;
+
+	(void)err;
+	/* what was handed out before is not in use any more */
+	if (cursor->segment)
+		pass_events(cursor, cursor->position - cursor->segment->first_event >=
+					    cursor->segment->index.count);
+	if (cursor->position >= cursor->thread->event_count)
+		return SONDE_END;
+	if (!cursor->segment ||
+	    cursor->position - cursor->segment->first_event >= cursor->segment->index.count)
+		cursor->segment = atf_thread_segment(cursor->thread, cursor->position);
+	number = cursor->position - cursor->segment->first_event;
+	left = cursor->segment->index.count - number;
+	events->bytes = atf_index_at(&cursor->segment->index, number);
+	events->count = left < RAW_EVENTS ? (size_t)left : RAW_EVENTS;
+	cursor->position += events->count;
+	return SONDE_OK;
+}
+
+static enum sonde_status atf_cursor_raw_function(struct sonde_cursor *base, uint64_t key,
+						 uint32_t *function, struct sonde_error *err)
+{
+	return atf_process_function(atf_cursor_of(base)->thread->process,
+				    base->recording->definitions, key, function, err);
+}
+
 static void atf_cursor_seek_index(struct sonde_cursor *base, uint64_t index)
 {
 	struct atf_cursor *cursor = atf_cursor_of(base);
@@ -548,6 +589,8 @@ static const struct sonde_cursor_ops atf_cursor_ops = {
 	.position = atf_cursor_position,
 	.detail = atf_cursor_detail,
 	.limit_batch = atf_cursor_limit_batch,
+	.next_raw = atf_cursor_next_raw,
+	.raw_function = atf_cursor_raw_function,
 	.free = atf_cursor_free,
 };
 

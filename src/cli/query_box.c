@@ -145,20 +145,40 @@ static void settle(struct query_sheet *sheet)
 		shrink(sheet);
 }
 
-static void put_rule(struct query_sheet *sheet, const char *left, const char *middle,
-		     const char *right)
+/* What the lines of a box are drawn with: its corners and crossings from left to right. */
+struct rule {
+	const char *left, *middle, *right;
+};
+
+static const struct rule top_rule = { "┌", "┬", "┐" };
+static const struct rule inner_rule = { "├", "┼", "┤" };
+static const struct rule bottom_rule = { "└", "┴", "┘" };
+
+/* Where the terminal does not know these characters. */
+static const struct rule plain_rule = { "+", "+", "+" };
+
+static void put_rule(struct query_sheet *sheet, const struct rule *rule)
 {
+	const char *dash = sheet->unicode ? "─" : "-";
 	size_t i, column;
 
-	sonde_buffer_put_text(sheet->out, left);
+	if (!sheet->unicode)
+		rule = &plain_rule;
+	sonde_buffer_put_text(sheet->out, rule->left);
 	for (column = 0; column < sheet->column_count; column++) {
 		if (column)
-			sonde_buffer_put_text(sheet->out, middle);
+			sonde_buffer_put_text(sheet->out, rule->middle);
 		for (i = 0; i < sheet->columns[column].width + 2; i++)
-			sonde_buffer_put_text(sheet->out, "─");
+			sonde_buffer_put_text(sheet->out, dash);
 	}
-	sonde_buffer_put_text(sheet->out, right);
+	sonde_buffer_put_text(sheet->out, rule->right);
 	sonde_buffer_put_char(sheet->out, '\n');
+}
+
+static void put_edge(struct query_sheet *sheet, char after)
+{
+	sonde_buffer_put_text(sheet->out, sheet->unicode ? "│" : "|");
+	sonde_buffer_put_char(sheet->out, after);
 }
 
 /* A cell in its column; one that is wider, in a row after the measured ones, stays whole off screens. */
@@ -167,7 +187,7 @@ static void put_cell(struct query_sheet *sheet, const char *text, size_t size, s
 {
 	bool styled = style != CLI_STYLE_NONE && sheet->output->cli->out_colour;
 
-	sonde_buffer_put_text(sheet->out, "│ ");
+	put_edge(sheet, ' ');
 	if (styled)
 		cli_put_style(sheet->out, style);
 	if (!sheet->screen && cli_text_width(text, size) > width)
@@ -192,7 +212,7 @@ static void put_box_row(struct query_sheet *sheet, size_t first)
 			 is_right(column),
 			 cell->type == SQLITE_NULL ? CLI_STYLE_DIM : CLI_STYLE_NONE);
 	}
-	sonde_buffer_put_text(sheet->out, "│\n");
+	put_edge(sheet, '\n');
 }
 
 static void put_titles(struct query_sheet *sheet)
@@ -200,7 +220,7 @@ static void put_titles(struct query_sheet *sheet)
 	struct sonde_buffer title = { 0 };
 	size_t i;
 
-	put_rule(sheet, "┌", "┬", "┐");
+	put_rule(sheet, &top_rule);
 	if (sheet->output->no_header)
 		return;
 	for (i = 0; i < sheet->column_count; i++) {
@@ -211,8 +231,8 @@ static void put_titles(struct query_sheet *sheet)
 		put_cell(sheet, title.data, title.size, column->width, is_right(column),
 			 CLI_STYLE_BOLD);
 	}
-	sonde_buffer_put_text(sheet->out, "│\n");
-	put_rule(sheet, "├", "┼", "┤");
+	put_edge(sheet, '\n');
+	put_rule(sheet, &inner_rule);
 	sonde_buffer_release(&title);
 }
 
@@ -286,7 +306,7 @@ static void box_end(struct query_sheet *sheet)
 		print_waiting(sheet, sheet->rows);
 	}
 	if (!sheet->as_lines)
-		put_rule(sheet, "└", "┴", "┘");
+		put_rule(sheet, &bottom_rule);
 }
 
 static void line_row(struct query_sheet *sheet)

@@ -355,6 +355,7 @@ struct query_result query_output_rows(const struct query_output *output, sqlite3
 				     .out = &output->cli->out,
 				     .statement = statement,
 				     .column_count = (size_t)sqlite3_column_count(statement),
+				     .unicode = cli_locale_is_utf8(),
 				     .screen = cli_width(output->cli, 0) };
 	struct query_result result = { .code = SQLITE_NOMEM };
 

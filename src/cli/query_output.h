@@ -65,6 +65,7 @@ struct query_sheet {
 	SONDE_VEC(struct query_cell) cells;
 	bool settled;
 	bool as_lines; /* it does not fit the screen at all */
+	bool unicode;  /* lines may be drawn with other characters than ASCII */
 	size_t screen; /* columns; 0: nothing is cut */
 };
 

@@ -74,12 +74,20 @@ static size_t measure_column(struct screen *screen, size_t column)
 	return strlen(about->title) > widest ? strlen(about->title) : widest;
 }
 
+/* What stands before the name of a row that is deeper than there is room for. */
+static size_t depth_width(uint32_t depth)
+{
+	return cli_digits(depth) + 2;
+}
+
 static size_t indent_of(const struct screen *screen, size_t row)
 {
 	uint32_t depth = screen->view->rows.items[row].depth;
 	size_t indent = screen->view->tree ? 2 * (size_t)depth : 0;
 
-	return indent < screen->indent_most ? indent : screen->indent_most;
+	if (indent <= screen->indent_most)
+		return indent;
+	return depth_width(depth) > screen->indent_most ? depth_width(depth) : screen->indent_most;
 }
 
 static size_t longest_name(struct screen *screen)
@@ -139,8 +147,12 @@ static void choose_columns(struct screen *screen)
 	}
 	while (fit && ++rank < REPORT_FOR_PROGRAMS)
 		fit = choose_rank(screen, rank, fits > name ? fits - name : 0, &used);
-	if (screen->width)
-		screen->room = fits - used;
+	if (!screen->width)
+		return;
+	screen->room = fits - used;
+	if (screen->indent_most + NARROWEST_NAME > screen->room)
+		screen->indent_most =
+			screen->room > NARROWEST_NAME ? screen->room - NARROWEST_NAME : 0;
 }
 
 static enum cli_style heat_of(double share)
@@ -208,13 +220,13 @@ static void put_indent(struct screen *screen, size_t row)
 {
 	struct sonde_buffer *out = &screen->cli->out;
 	uint32_t depth = screen->view->rows.items[row].depth;
-	size_t indent = indent_of(screen, row), digits = cli_digits(depth) + 2;
+	size_t indent = indent_of(screen, row);
 
 	if (!screen->view->tree || 2 * (size_t)depth <= screen->indent_most) {
 		cli_put_spaces(out, indent);
 		return;
 	}
-	cli_put_spaces(out, indent > digits ? indent - digits : 0);
+	cli_put_spaces(out, indent - depth_width(depth));
 	sonde_buffer_put_format(out, "%u: ", depth);
 }
 
@@ -247,6 +259,7 @@ static void put_name(struct screen *screen, size_t row)
 static void put_titles(struct screen *screen)
 {
 	struct sonde_buffer *out = &screen->cli->out;
+	const char *name;
 
 	begin_style(screen, CLI_STYLE_BOLD);
 	for (size_t i = 0; i < last_column(screen); i++) {
@@ -262,7 +275,11 @@ static void put_titles(struct screen *screen)
 			       column->kind != REPORT_TEXT);
 		cli_put_spaces(out, bar + GAP);
 	}
-	sonde_buffer_put_text(out, screen->view->columns.items[last_column(screen)].title);
+	name = screen->view->columns.items[last_column(screen)].title;
+	if (screen->room && strlen(name) > screen->room)
+		cli_put_column(out, name, strlen(name), screen->room, false);
+	else
+		sonde_buffer_put_text(out, name);
 	end_style(screen, CLI_STYLE_BOLD);
 	sonde_buffer_put_char(out, '\n');
 }
@@ -377,12 +394,15 @@ static void put_head(struct screen *screen, const struct report_summary *summary
 	path = cli_text_width(out->data + before, out->size - before);
 	sonde_buffer_clear(&screen->cell);
 	report_put_summary(&screen->cell, summary);
-	if (screen->width && path + 2 + screen->cell.size > screen->width)
-		sonde_buffer_put_text(out, "\n  ");
-	else
+	if (screen->width && path + 2 + screen->cell.size > screen->width) {
+		sonde_buffer_put_char(out, '\n');
+		if (sonde_buffer_text(&screen->cell))
+			cli_put_wrapped(out, screen->cell.data, 2, screen->width, 0);
+	} else {
 		sonde_buffer_put_text(out, ": ");
-	sonde_buffer_put(out, screen->cell.data, screen->cell.size);
-	sonde_buffer_put_char(out, '\n');
+		sonde_buffer_put(out, screen->cell.data, screen->cell.size);
+		sonde_buffer_put_char(out, '\n');
+	}
 	sonde_buffer_clear(&screen->cell);
 	report_put_losses(&screen->cell, summary);
 	if (screen->cell.size) {

@@ -51,6 +51,9 @@ for width in 20 40 79 133; do
 	long=$(COLUMNS=$width "$SONDE" report -q --tree "$zts" | awk -v most="$width" 'NR > 3 && length > most && !/--limit/')
 	is "$long" "" "a tree in $width columns"
 done
+for view in --callers --tree --threads --imbalance --modules; do
+	is "$(COLUMNS=60 "$SONDE" report -q $view trace | awk 'length > 60')" "" "$view in 60 columns, its titles too"
+done
 run report -q --color always trace
 grep -q "$(printf '\033')\\[33m *9\\.4%" "$out"
 ok $? "colours where they are wanted"

@@ -9,6 +9,15 @@ export XDG_STATE_HOME="$work/state"
 odd="SELECT 1 AS n, NULL AS missing, 'a\"b|c' AS t, x'01ff' AS b, 0.1 AS r, '' AS e"
 
 run query trace 'SELECT count(*) AS calls FROM spans'
+out_is "a box where the terminal knows ASCII alone" <<'END'
++-------+
+| calls |
++-------+
+|  2000 |
++-------+
+END
+export LC_ALL=C.UTF-8
+run query trace 'SELECT count(*) AS calls FROM spans'
 exits 0 "a query"
 out_is "rows in a box" <<'END'
 ┌───────┐

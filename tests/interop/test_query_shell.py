@@ -28,7 +28,7 @@ class Shell(SondeCase):
     def start(self, *arguments, columns=80):
         self.child, self.terminal = pty.fork()
         if not self.child:
-            os.environ.update(TERM="xterm", XDG_STATE_HOME=self.path("state"), HOME=self.path("home"))
+            os.environ.update(TERM="xterm", LC_ALL="C.UTF-8", XDG_STATE_HOME=self.path("state"), HOME=self.path("home"))
             os.environ.pop("COLUMNS", None)
             # libedit never frees the names of functions that were added to it
             os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"

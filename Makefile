@@ -62,7 +62,7 @@ pictures: demo
 	@tools/screenshot.py doc/img/sonde.svg demo 'cc $$(sonde cflags) calc.c -o calc' \
 		"sonde record ./calc '1 + 2 * 3'" \
 		'sonde info calc.atf' \
-		'sonde dump calc.atf --limit 12'
+		'sonde report calc.atf'
 
 install: build
 	@meson configure $(BUILD) -Dprefix=$(PREFIX)

@@ -4,6 +4,7 @@
 # `sonde flame` over a recording of lua with some 50 million events, beside `uftrace report` and `uftrace dump
 # --flame-graph` over what uftrace recorded of the same program, in the same run. Processor time and memory are
 # the least of some runs with the files in the page cache. First without the cache, then a second run with it.
+# Then rows a second that statements of SQL read from the tables of the same recording.
 # BENCH_ROUNDS (default 10) says how long lua works; 1 is a tenth.
 # usage: bench/analyse.sh BUILD_DIR
 set -eu
@@ -15,7 +16,7 @@ sonde=$build/sonde
 runs=5
 
 runtime=$(ninja -C "$build" -t targets all | sed -n 's/^\(libsonde-rt\.so\.[0-9.]*\):.*/\1/p')
-ninja -C "$build" sonde "$runtime" bench/sonde-cpu bench/sonde-bench-cct >&2
+ninja -C "$build" sonde "$runtime" bench/sonde-cpu bench/sonde-bench-cct bench/sonde-bench-query >&2
 mkdir -p "$build/bench/data"
 scratch=$(mktemp -d "$build/bench/data/analyse.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
@@ -67,7 +68,8 @@ compare() {
 	SONDE_CACHE=off
 	export SONDE_CACHE
 	repeat "$runs" "$@"
-	row "$what" "$cpu" 's CPU' "$theirs" "$(divide "$theirs" "$cpu")" 'at least 20 times less'
+	row "$what" "$(divide "$cpu" 1 3)" 's CPU' "$(divide "$theirs" 1 2)" "$(divide "$theirs" "$cpu")" \
+		'at least 20 times less'
 	row '  memory' "$memory" MB '' '' 'below 150'
 	row '  events' "$(divide "$events" "$cpu" 0 | awk '{ printf "%.0f", $1 / 1e6 }')" 'M/s CPU' '' '' ''
 	SONDE_CACHE=$scratch/cache
@@ -107,3 +109,14 @@ if has_command flame; then
 	compare 'flame graph' "$flame" "$sonde" flame -o "$scratch/lua.svg" "$scratch/lua.atf"
 	compare 'folded stacks' "$flame" "$sonde" flame --folded "$scratch/lua.atf"
 fi
+
+# Lines of JSON: {"statement":NAME,"rows":N,"seconds":S,"cpu_seconds":S,"rows_per_second":N}
+echo
+row 'SQL over its tables' sonde '' '' '' goal
+"$build/bench/sonde-bench-query" "$scratch/lua.atf" 2 |
+	sed 's/^{"statement":"\([^"]*\)","rows":\([0-9]*\).*"rows_per_second":\([0-9]*\)}$/\3 \2 \1/' |
+	while read -r speed rows name; do
+		goal=
+		[ "$name" != 'spans, second half by time' ] || goal='at least 5'
+		row "$name ($(divide "$rows" 1000000) M rows)" "$(divide "$speed" 1000000)" 'M rows/s' '' '' "$goal"
+	done

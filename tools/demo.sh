@@ -58,7 +58,7 @@ show 'sonde info session'
 say 'How did it begin? Calls as a tree, on all threads, in the order of time:'
 show 'sonde dump session --limit 24'
 
-say 'Where did the time go? By function, and as a tree of calls:'
+say 'Where did the time go? By function, and as a tree of calls (main waits for the threads it started):'
 show 'sonde report session'
 show 'sonde report session --tree --limit 12'
 

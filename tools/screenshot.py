@@ -103,8 +103,8 @@ def main():
         if lines:
             lines.append("")
         lines.append(f"\x1b[32m$\x1b[0m \x1b[1m{command}\x1b[0m")
-        lines += [settle(line) for line in output_of(command, folder, columns)
-                  .expandtabs().rstrip("\n").split("\n")]
+        text = output_of(command, folder, columns).expandtabs().rstrip("\n")
+        lines += [settle(line) for line in text.split("\n")] if text else []
     widest = max(len(re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line)) for line in lines)
     pathlib.Path(target).write_text(svg(lines, widest), encoding="utf-8")
 

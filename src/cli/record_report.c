@@ -326,5 +326,5 @@ void record_report(struct cli *cli, const struct record_options *options,
 	if (result->incomplete)
 		tell_next(cli, "check", options);
 	tell_next(cli, "info", options);
-	tell_next(cli, "dump --limit 40", options);
+	tell_next(cli, "report", options);
 }

@@ -148,6 +148,12 @@ for target in old.wtf-trace old.d old.store; do
 	exits 0 "$target is equal"
 	out_has 'are equal: [0-9,]+ contexts with the same calls and values$' "$target: says so"
 done
+"$SONDE" convert -q before -t hpcrun -o before.m && "$SONDE" convert -q after -t hpcrun -o after.m
+ok $? "measurements"
+run diff before.m after.m
+exits 0 "measurements are compared"
+out_has '^time +2\.520 ms -> 3\.540 ms, \+1\.02 ms \(\+40\.5 %\)$' "their whole"
+out_has '^ +\+1\.00 ms +\+50\.0 % +2\.00 ms +3\.00 ms .* \[slower\]\+0x0$' "by address"
 run diff --exact -q old old.wtf-trace
 silent "-q"
 run diff --exact before after

@@ -198,10 +198,15 @@ class Extremes(ReportCase):
             self.sonde("report", *view, self.path("bare.m"))
 
 
-class Workloads(ReportCase):
+LESS_LUA = (("text_of(2000)", "text_of(60)"), (", 5, 6, 7 }, 7,", " }, 4,"),
+            ("ackermann(2, 60)", "ackermann(2, 4)"), ("numbers(3000)", "numbers(50)"))
+
+
+class WorkloadCase(ReportCase):
     """The programs of the benchmark, where their sources are."""
 
-    def workload(self, name, job, changes, *arguments):
+    def workload(self, name, job, changes):
+        """Paths of the program, and of a smaller copy of what it is to do."""
         try:
             import cases_workloads
             import harness
@@ -217,22 +222,20 @@ class Workloads(ReportCase):
         path = self.path(job)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
-        return self.compare_all(self.record(os.path.join(program.folder("a-gcc"), "program"),
-                                            *(part.format(path) for part in arguments)))
+        return os.path.join(program.folder("a-gcc"), "program"), path
 
+
+class Workloads(WorkloadCase):
     def test_lua(self):
-        counts = self.workload("lua", "job.lua",
-                               (("text_of(2000)", "text_of(60)"), (", 5, 6, 7 }, 7,", " }, 4,"),
-                                ("ackermann(2, 60)", "ackermann(2, 4)"),
-                                ("numbers(3000)", "numbers(50)"),
-                                ("print(sum)", "for _ = 1, 50 do pcall(error, sum) end print(sum)")),
-                               "{}", "1")
+        program, job = self.workload("lua", "job.lua", (*LESS_LUA, (
+            "print(sum)", "for _ = 1, 50 do pcall(error, sum) end print(sum)")))
+        counts = self.compare_all(self.record(program, job, "1"))
         self.assertEqual(counts.functions["luaD_throw"].exceptions, 50)
 
     def test_sqlite(self):
-        counts = self.workload("sqlite", "job.sql",
-                               (("i < 25000", "i < 150"), ("i < 2000", "i < 60")),
-                               ":memory:", ".read {}")
+        program, job = self.workload("sqlite", "job.sql",
+                                     (("i < 25000", "i < 150"), ("i < 2000", "i < 60")))
+        counts = self.compare_all(self.record(program, ":memory:", f".read {job}"))
         self.assertGreater(len(counts.functions), 900)
 
 
@@ -334,7 +337,7 @@ LINE = re.compile(r"^(\d+)\.(\d{9})\s+(\d+): \[(entry|exit )\] (\w+)\(")
 UNITS = {"us": 1e3, "ms": 1e6, "s": 1e9, "ns": 1}
 
 
-class Uftrace(ReportCase):
+class Uftrace(WorkloadCase):
     """The same program recorded by both (calls), and what uftrace recorded as an ATF session (times)."""
 
     def setUp(self):
@@ -343,8 +346,12 @@ class Uftrace(ReportCase):
             self.skipTest("no uftrace")
         self.program = self.compile(threads=0)
         self.data = self.path("uftrace.data")
+        self.uftrace_record(self.program)
+
+    def uftrace_record(self, *command):
+        shutil.rmtree(self.data, ignore_errors=True)
         done = subprocess.run(["uftrace", "record", "--no-libcall", "--no-event", "-d", self.data,
-                               self.program], check=False, stdout=subprocess.DEVNULL,
+                               *command], check=False, stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE)
         if done.returncode:
             self.skipTest("uftrace cannot record: " + done.stderr.decode(errors="replace")[-200:])
@@ -385,6 +392,17 @@ class Uftrace(ReportCase):
         rows = {row["name"]: row["calls"]
                 for row in self.report(self.record(self.program))["rows"]}
         self.assertEqual(rows, {name: row[2] for name, row in self.uftrace_report().items()})
+
+    def test_calls_of_lua(self):
+        """Functions of one name are one for uftrace."""
+        program, job = self.workload("lua", "job.lua", LESS_LUA)
+        self.uftrace_record(program, job, "1")
+        calls = collections.Counter()
+        for row in self.report(self.record(program, job, "1"))["rows"]:
+            calls[row["name"]] += row["calls"]
+        expected = {name: row[2] for name, row in self.uftrace_report().items()}
+        self.assertGreater(len(expected), 200)
+        self.assertEqual(dict(calls), expected)
 
     def test_times(self):
         rows = {row["name"]: row for row in self.report(self.converted())["rows"]}

@@ -232,7 +232,7 @@ class Prof(MpiCase):
     def big(self):
         """Work for some seconds."""
         folder = self.path("big.m")
-        subprocess.run([GENERATOR, folder, "200", "40000", "4000", "3", "1000"], check=True)
+        subprocess.run([GENERATOR, folder, "800", "40000", "4000", "3", "1000"], check=True)
         return folder
 
     def wait_for_work(self, process):

@@ -109,11 +109,14 @@ def compile_commands():
 def check_tidy():
     tidy = tool_14("clang-tidy")
 
-    # Following every path takes most of the time. Tests take their paths for real, under the sanitizers.
+    # Following every path takes nine tenths of the time: it is done within bounds, and not for tests, which
+    # take their paths for real, under the sanitizers.
+    arguments = ["-Wno-unknown-warning-option", "-Xclang", "-analyzer-config", "-Xclang", "mode=shallow"]
+
     def one(name):
         checks = ["--checks=-clang-analyzer-*"] if name.startswith(("tests/", "bench/")) else []
-        return run([tidy, "-p", BUILD, "--quiet", "--extra-arg=-Wno-unknown-warning-option",
-                    *checks, name])
+        return run([tidy, "-p", BUILD, "--quiet", *checks,
+                    *[f"--extra-arg={argument}" for argument in arguments], name])
 
     with concurrent.futures.ThreadPoolExecutor(CORES) as pool:
         return "".join(pool.map(one, compile_commands()))

@@ -470,10 +470,11 @@ static enum sonde_status write_cct(struct rewriting *self, struct sonde_error *e
 	struct sonde_buffer head = { 0 }, records = { 0 };
 	uint64_t size = 0x10 + (uint64_t)self->contexts * HPCDB_CCT_CONTEXT_SIZE;
 	uint32_t *counts = count_values(self);
-	enum sonde_status status = counts ? SONDE_OK : sonde_fail_nomem(err);
+	enum sonde_status status;
 
-	if (status == SONDE_OK)
-		status = hpcdb_begin_file(self->recovery, HPCDB_CCT_FILE, &self->cct, &head, err);
+	if (!counts)
+		return sonde_fail_nomem(err);
+	status = hpcdb_begin_file(self->recovery, HPCDB_CCT_FILE, &self->cct, &head, err);
 	sonde_put_u64le(&head, size);
 	sonde_put_u64le(&head, 0x30);
 	hpcdb_put_zeros(&head, 0x10);

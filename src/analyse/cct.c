@@ -308,7 +308,7 @@ static enum sonde_status check_selection(const struct sonde_recording *recording
 				  "functions, kinds and depths select calls, but %s has samples or "
 				  "sums; select by track or time",
 				  recording->path);
-	if ((spec->from_ns || spec->to_ns) && !(recording->lanes & SONDE_LANE_SAMPLES))
+	if (sonde_cut_is_needed(spec) && !(recording->lanes & SONDE_LANE_SAMPLES))
 		return sonde_fail(
 			err, SONDE_ARGUMENT, SONDE_NO_OFFSET,
 			"%s has sums over the whole time and no samples: a time cannot be "

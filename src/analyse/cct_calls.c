@@ -103,7 +103,7 @@ static enum sonde_status filter_track(struct cct_work *work, struct sonde_cursor
 		status = sonde_select_new(spec, work->recording->definitions, first, &select, err);
 		first = select;
 	}
-	if (!status && (spec->from_ns || spec->to_ns)) {
+	if (!status && sonde_cut_is_needed(spec)) {
 		status = sonde_cut_new(spec->from_ns, spec->to_ns, first, &cut, err);
 		first = cut;
 	}
@@ -117,14 +117,13 @@ static enum sonde_status filter_track(struct cct_work *work, struct sonde_cursor
 static enum sonde_status take_track(struct cct_work *work, uint32_t track, struct target *target,
 				    struct sonde_error *err)
 {
-	const struct sonde_selection_spec *spec = work->spec;
-	bool is_whole = !sonde_select_is_needed(spec) && !spec->from_ns && !spec->to_ns;
 	struct sonde_cursor *cursor = NULL;
 	enum sonde_status status = sonde_cursor_open(work->recording, track, &cursor, err);
 
 	if (!status)
-		status = is_whole ? read_whole_track(work, cursor, target, err) :
-				    filter_track(work, cursor, track, target, err);
+		status = sonde_passes_every_event(work->spec) ?
+				 read_whole_track(work, cursor, target, err) :
+				 filter_track(work, cursor, track, target, err);
 	sonde_cursor_free(cursor);
 	return status;
 }

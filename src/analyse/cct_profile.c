@@ -12,6 +12,7 @@
 #include "base/sort.h"
 #include "base/vec.h"
 #include "model/call_tree.h"
+#include "model/filters.h"
 #include "model/recording.h"
 
 #define NS_PER_SECOND 1e9
@@ -608,7 +609,7 @@ enum sonde_status cct_build_profile(struct cct_body *body, struct sonde_recordin
 				    const struct cct_options *options, struct sonde_error *err)
 {
 	const struct sonde_selection_spec *spec = options->selection;
-	bool from_samples = !(recording->lanes & SONDE_LANE_VALUES) || spec->from_ns || spec->to_ns;
+	bool from_samples = !(recording->lanes & SONDE_LANE_VALUES) || sonde_cut_is_needed(spec);
 	struct work work = {
 		.recording = recording,
 		.spec = spec,

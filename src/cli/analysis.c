@@ -64,12 +64,6 @@ static enum sonde_status build(struct cli *cli, struct sonde_recording *recordin
 	return status;
 }
 
-static bool is_everything(const struct sonde_selection_spec *spec)
-{
-	return !spec->from_ns && !spec->to_ns && !spec->track_count && !spec->function_count &&
-	       !spec->kinds && !spec->min_depth && !spec->max_depth;
-}
-
 /* A metric that is not there may be a formula of the recording itself. */
 static enum sonde_status add_formula(struct sonde_recording *recording, const char *metric,
 				     const struct cli_selection *selection, struct cct *cct,
@@ -77,7 +71,7 @@ static enum sonde_status add_formula(struct sonde_recording *recording, const ch
 {
 	if (!metric || cct_find_metric(cct, metric) != SONDE_NONE)
 		return SONDE_OK;
-	return cct_add_recording_formulas(cct, recording, metric, is_everything(&selection->spec),
+	return cct_add_recording_formulas(cct, recording, metric, !cli_selects(&selection->spec),
 					  err);
 }
 

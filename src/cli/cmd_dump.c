@@ -11,6 +11,7 @@
 #include "cli/input.h"
 #include "cli/select.h"
 #include "cli/text.h"
+#include "model/filters.h"
 
 struct dump_options {
 	struct cli_common common;
@@ -212,13 +213,6 @@ static void init_dump(struct dump_run *run, struct cli *cli)
 	run->left = run->options->limit;
 }
 
-/* Whether events can be told apart by nothing but their track. */
-static bool takes_every_event(const struct sonde_selection_spec *spec)
-{
-	return !spec->from_ns && !spec->to_ns && !spec->function_count && !spec->kinds &&
-	       !spec->min_depth && !spec->max_depth;
-}
-
 static enum sonde_status open_cursor(struct dump_run *run, struct sonde_error *err)
 {
 	const struct sonde_selection_spec *spec = &run->selected.spec;
@@ -226,7 +220,7 @@ static enum sonde_status open_cursor(struct dump_run *run, struct sonde_error *e
 							    spec->track_count ? spec->tracks : NULL,
 							    spec->track_count, &run->cursor, err);
 
-	if (status == SONDE_OK && !takes_every_event(spec))
+	if (status == SONDE_OK && !sonde_passes_every_event(spec))
 		status = sonde_selection_new(spec, run->dump.definitions, &run->selection, err);
 	if (status == SONDE_OK && spec->from_ns)
 		sonde_merged_cursor_seek_time(run->cursor, spec->from_ns);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/suggest.h"
+#include "model/filters.h"
 
 static const struct cli_choice kind_choices[] = {
 #define X(name, value, text) [value] = { text, NULL },
@@ -185,4 +186,9 @@ void cli_selection_release(struct cli_selection *selection)
 {
 	free(selection->tracks);
 	selection->tracks = NULL;
+}
+
+bool cli_selects(const struct sonde_selection_spec *spec)
+{
+	return spec->track_count || !sonde_passes_every_event(spec);
 }

@@ -64,4 +64,7 @@ int cli_selection_resolve(struct cli *cli, const struct sonde_recording *recordi
 			  struct cli_selection *selection);
 void cli_selection_release(struct cli_selection *selection);
 
+/* It leaves anything out. */
+bool cli_selects(const struct sonde_selection_spec *spec);
+
 #endif

@@ -316,12 +316,6 @@ static void tell_nothing_held(struct transfer *transfer)
 	sonde_buffer_release(&text);
 }
 
-static bool is_selective(const struct sonde_selection_spec *spec)
-{
-	return spec->from_ns || spec->to_ns || spec->track_count || spec->function_count ||
-	       spec->kinds || spec->min_depth || spec->max_depth;
-}
-
 static void tell_if_empty(struct transfer *transfer)
 {
 	const struct sonde_run_result *result = &transfer->result;
@@ -329,8 +323,7 @@ static void tell_if_empty(struct transfer *transfer)
 
 	if (result->events_written || result->samples_written || result->values_written)
 		return;
-	if (is_selective(&transfer->selection.spec) &&
-	    (result->events_read || result->samples_read))
+	if (cli_selects(&transfer->selection.spec) && (result->events_read || result->samples_read))
 		cli_note(transfer->cli, "nothing fits what was asked for");
 	else if (result->events_read || result->samples_read)
 		cli_note(transfer->cli,

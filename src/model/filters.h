@@ -41,6 +41,18 @@ enum sonde_status sonde_select_new(const struct sonde_selection_spec *spec,
 /* The specification asks for what sonde_select_new() does. */
 bool sonde_select_is_needed(const struct sonde_selection_spec *spec);
 
+/* The specification asks for what sonde_cut_new() does. */
+static inline bool sonde_cut_is_needed(const struct sonde_selection_spec *spec)
+{
+	return spec->from_ns || spec->to_ns;
+}
+
+/* Nothing but tracks is selected: their events pass as they are. */
+static inline bool sonde_passes_every_event(const struct sonde_selection_spec *spec)
+{
+	return !sonde_cut_is_needed(spec) && !sonde_select_is_needed(spec);
+}
+
 /* Gives one track of a source its ids in the target, also in details. */
 enum sonde_status sonde_renumber_new(struct sonde_remap *remap, uint32_t track,
 				     struct sonde_sink *next, struct sonde_sink **sink,

@@ -74,12 +74,12 @@ struct run {
 
 static inline bool sonde_run_cuts(const struct run *run)
 {
-	return run->spec.from_ns || run->spec.to_ns;
+	return sonde_cut_is_needed(&run->spec);
 }
 
 static inline bool sonde_run_takes_all(const struct run *run)
 {
-	return !sonde_run_cuts(run) && !sonde_select_is_needed(&run->spec);
+	return sonde_passes_every_event(&run->spec);
 }
 
 static inline bool sonde_run_holds(const struct run *run, enum sonde_lane lane)

@@ -89,6 +89,7 @@ list_missing() {
 	need build libdeflate-dev 'CRC-32 at the speed of memory' has_library libdeflate
 	need build zlib1g-dev 'compressed traces and requests' has_library zlib
 	need build liblz4-dev 'compressed traces' has_library liblz4
+	need build libzstd-dev 'compressed tables' has_library libzstd
 	need build libdivsufsort-dev 'packs the texts of a trace store' has_library libdivsufsort
 	need build libmicrohttpd-dev 'the server of a trace store' has_library libmicrohttpd
 	need build libyaml-dev 'reads the metrics of a database' has_library yaml-0.1
@@ -114,12 +115,15 @@ list_missing() {
 	need test libopenmpi-dev 'merging on many nodes is tested with it' has_mpi
 	need test openmpi-bin 'starts the processes of that' has mpirun
 	need test tcl 'puts sqlite together from its sources' has tclsh
+	need test libbabeltrace2-dev 'reads traces in the Common Trace Format' has_library babeltrace2
+	need test babeltrace2 'the reader of that format' has babeltrace2
+	need test protobuf-compiler 'decodes what is written as protobuf' has protoc
+	need test valgrind 'its callgrind_annotate reads profiles; counts instructions' has valgrind
+	need test uftrace 'the recorder that ours is compared with' has uftrace
 	need lint clang-format-14 'checks the formatting' clang_tool_is_settled clang-format
 	need lint clang-tidy-14 'static analysis' clang_tool_is_settled clang-tidy
 	need lint cppcheck 'static analysis' has cppcheck
 	need lint shellcheck 'checks shell scripts' has shellcheck
-	need bench valgrind 'counts instructions' has valgrind
-	need bench uftrace 'the recorder that ours is compared with' has uftrace
 }
 
 as_root() {
@@ -160,8 +164,9 @@ install_modules() {
 	modules=$root/tests/interop
 	installed=$modules/node_modules/.installed
 	cmp -s "$modules/package-lock.json" "$installed" && return 0
-	echo 'Installing with npm: tracing-framework, the existing reader of wtf-trace files, the SDK of' \
-		'OpenTelemetry, and playwright-core, which drives a browser'
+	echo 'Installing with npm: tracing-framework, the existing reader of wtf-trace files, speedscope and' \
+		'DuckDB, which read what is written, the SDK of OpenTelemetry, and playwright-core, which drives' \
+		'a browser'
 	if ! output=$(cd "$modules" && npm ci --ignore-scripts --omit=optional --no-audit --no-fund \
 		</dev/null 2>&1); then
 		printf '%s\n' "$output" >&2

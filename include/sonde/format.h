@@ -27,7 +27,8 @@ struct sonde_format_info {
 	const struct sonde_finding_type *const *findings; /* all it can find; NULL-terminated */
 	/* Ways to write it that differ from the usual one; ends with a NULL word. NULL: none. */
 	const struct sonde_format_style *styles;
-	const char *suffix; /* what names of it end in (".wtf-trace"); NULL: anything */
+	/* What names of it end in (".wtf-trace"), several with spaces; NULL: anything. */
+	const char *suffix;
 };
 
 size_t sonde_format_count(void);

@@ -35,10 +35,25 @@ struct sonde_format {
 };
 
 extern const struct sonde_format sonde_format_atf;
+extern const struct sonde_format sonde_format_callgrind;
 extern const struct sonde_format sonde_format_cff;
 extern const struct sonde_format sonde_format_cff_json;
+extern const struct sonde_format sonde_format_chrome;
+extern const struct sonde_format sonde_format_csv;
+extern const struct sonde_format sonde_format_ctf;
+extern const struct sonde_format sonde_format_dot;
+extern const struct sonde_format sonde_format_firefox;
+extern const struct sonde_format sonde_format_folded;
 extern const struct sonde_format sonde_format_hpcdb;
 extern const struct sonde_format sonde_format_hpcrun;
+extern const struct sonde_format sonde_format_jsonl;
+extern const struct sonde_format sonde_format_otlp_json;
+extern const struct sonde_format sonde_format_parquet;
+extern const struct sonde_format sonde_format_perf_script;
+extern const struct sonde_format sonde_format_perfetto;
+extern const struct sonde_format sonde_format_pprof;
+extern const struct sonde_format sonde_format_speedscope;
+extern const struct sonde_format sonde_format_uftrace;
 extern const struct sonde_format sonde_format_wtf_calls;
 extern const struct sonde_format sonde_format_zts;
 

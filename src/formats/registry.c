@@ -13,8 +13,14 @@
 #include "formats/format.h"
 
 static const struct sonde_format *const formats[] = {
-	&sonde_format_atf,    &sonde_format_cff,       &sonde_format_cff_json, &sonde_format_hpcdb,
-	&sonde_format_hpcrun, &sonde_format_wtf_calls, &sonde_format_zts,
+	&sonde_format_atf,	   &sonde_format_callgrind, &sonde_format_cff,
+	&sonde_format_cff_json,	   &sonde_format_chrome,    &sonde_format_csv,
+	&sonde_format_ctf,	   &sonde_format_dot,	    &sonde_format_firefox,
+	&sonde_format_folded,	   &sonde_format_hpcdb,	    &sonde_format_hpcrun,
+	&sonde_format_jsonl,	   &sonde_format_otlp_json, &sonde_format_parquet,
+	&sonde_format_perf_script, &sonde_format_perfetto,  &sonde_format_pprof,
+	&sonde_format_speedscope,  &sonde_format_uftrace,   &sonde_format_wtf_calls,
+	&sonde_format_zts,
 };
 
 #define FORMAT_COUNT (sizeof(formats) / sizeof(formats[0]))
@@ -64,7 +70,7 @@ static const char *list_names(bool only_read, char *text, size_t size)
 
 static enum sonde_status fail_unknown_name(struct sonde_error *err, const char *name)
 {
-	char names[256];
+	char names[512];
 
 	sonde_fail(err, SONDE_ARGUMENT, SONDE_NO_OFFSET, "there is no format \"%s\"; known are: %s",
 		   name, list_names(false, names, sizeof(names)));
@@ -74,7 +80,7 @@ static enum sonde_status fail_unknown_name(struct sonde_error *err, const char *
 enum sonde_status sonde_format_detect(const char *path, const struct sonde_format **format,
 				      struct sonde_error *err)
 {
-	char names[256];
+	char names[512];
 	int best = 0;
 
 	*format = NULL;
@@ -116,19 +122,36 @@ enum sonde_status sonde_format_choose(const char *path, const char *name,
 	return *format ? SONDE_OK : fail_unknown_name(err, name);
 }
 
+/* How long the longest of the suffixes (with spaces between) is that a name ends in; 0: none. */
+static size_t match_suffix(const char *name, const char *suffixes)
+{
+	size_t length = strlen(name), best = 0;
+
+	while (suffixes && *suffixes) {
+		size_t size = strcspn(suffixes, " ");
+
+		if (size > best && length > size && !memcmp(name + length - size, suffixes, size))
+			best = size;
+		suffixes += size + (suffixes[size] == ' ');
+	}
+	return best;
+}
+
 const struct sonde_format *sonde_format_by_suffix(const char *path)
 {
-	size_t length = strlen(path);
+	const struct sonde_format *format = NULL;
+	size_t best = 0;
 
 	for (size_t i = 0; i < FORMAT_COUNT; i++) {
 		const struct sonde_format_info *info = &formats[i]->info;
-		size_t size = info->suffix ? strlen(info->suffix) : 0;
+		size_t size = info->lanes_written ? match_suffix(path, info->suffix) : 0;
 
-		if (size && length > size && info->lanes_written &&
-		    !strcmp(path + length - size, info->suffix))
-			return formats[i];
+		if (size > best) {
+			best = size;
+			format = formats[i];
+		}
 	}
-	return NULL;
+	return format;
 }
 
 static bool is_style(const struct sonde_format_style *styles, const char *word, size_t length)

@@ -132,10 +132,11 @@ struct task_reader {
 	uint64_t until_ns; /* of the session */
 	size_t at, passed;
 	uint64_t last_ns;
-	uint32_t base;	/* depth of the outermost call in this file */
-	size_t open;	/* calls */
-	uint64_t lost;	/* records, as the recorder says */
-	uint64_t ended; /* calls whose exits are not there */
+	uint32_t base;		  /* depth of the outermost call in this file */
+	SONDE_VEC(uint32_t) open; /* functions of calls that are open */
+	uint64_t lost;		  /* records, as the recorder says */
+	uint64_t ended;		  /* calls whose exits are not there */
+	uint64_t lone;		  /* exits of other functions than the one that was entered */
 	uint64_t events;
 };
 
@@ -145,30 +146,36 @@ static enum sonde_status add(struct task_reader *task, const struct sonde_intake
 	return sonde_intake_add(task->data->intake, event, err);
 }
 
+/* Ends the innermost call, of which there is no exit. */
+static enum sonde_status end_call(struct task_reader *task, uint64_t time_ns,
+				  struct sonde_error *err)
+{
+	task->open.count--;
+	task->ended++;
+	return add(task,
+		   &(struct sonde_intake_event){ .time_ns = time_ns,
+						 .track = task->track,
+						 .kind = SONDE_EVENT_RETURN,
+						 .function = SONDE_NONE,
+						 .event_type = SONDE_NONE },
+		   err);
+}
+
 /* Depths say which calls ended without an exit: longjmp(), lost records. */
 static enum sonde_status end_deeper(struct task_reader *task, uint64_t time_ns, unsigned int depth,
 				    struct sonde_error *err)
 {
-	struct sonde_intake_event event = {
-		.time_ns = time_ns,
-		.track = task->track,
-		.kind = SONDE_EVENT_RETURN,
-		.function = SONDE_NONE,
-		.event_type = SONDE_NONE,
-	};
 	enum sonde_status status = SONDE_OK;
 
-	if (!task->open)
+	if (!task->open.count)
 		task->base = depth;
-	while (!status && task->open) {
-		size_t surplus = (task->base + task->open - depth) % UFTRACE_DEPTHS;
+	while (!status && task->open.count) {
+		size_t surplus = (task->base + task->open.count - depth) % UFTRACE_DEPTHS;
 
 		/* deeper than what is known to be open: entries were lost */
 		if (!surplus || surplus > UFTRACE_DEPTHS / 2)
 			break;
-		status = add(task, &event, err);
-		task->open--;
-		task->ended++;
+		status = end_call(task, time_ns, err);
 	}
 	return status;
 }
@@ -217,6 +224,40 @@ static void resync(struct task_reader *task, const char *what)
 			 task->at - from);
 }
 
+static enum sonde_status take_entry(struct task_reader *task,
+				    const struct sonde_intake_event *event, struct sonde_error *err)
+{
+	uint32_t *open = sonde_vec_push(&task->open);
+
+	if (!open)
+		return sonde_fail_nomem(err);
+	*open = event->function;
+	return add(task, event, err);
+}
+
+static enum sonde_status take_exit(struct task_reader *task, struct sonde_intake_event *event,
+				   unsigned int depth, struct sonde_error *err)
+{
+	enum sonde_status status = SONDE_OK;
+
+	if (task->open.count && task->open.items[task->open.count - 1] == event->function) {
+		event->kind = SONDE_EVENT_RETURN;
+		task->open.count--;
+		return add(task, event, err);
+	}
+	/*
+	 * What a forked process returns from began in its parent. A function that returns twice, as setjmp()
+	 * does, ends another that was left by a jump. uftrace counts both as calls without length.
+	 */
+	if (!task->open.count)
+		task->base = depth;
+	else
+		status = end_call(task, event->time_ns, err);
+	task->lone += !task->is_fork;
+	event->kind = SONDE_INTAKE_SPAN;
+	return status ? status : add(task, event, err);
+}
+
 static enum sonde_status take_call(struct task_reader *task, uint64_t time_ns, uint64_t word,
 				   struct sonde_error *err)
 {
@@ -236,20 +277,11 @@ static enum sonde_status take_call(struct task_reader *task, uint64_t time_ns, u
 	if (status)
 		return status;
 	event.function = place.function;
-	event.kind = is_entry ? SONDE_EVENT_CALL : SONDE_EVENT_RETURN;
-	/* what a forked process returns from began in its parent; uftrace counts it here too */
-	if (!is_entry && !task->open && task->is_fork) {
-		event.kind = SONDE_INTAKE_SPAN;
-		task->base = depth;
-	}
+	event.kind = SONDE_EVENT_CALL;
 	if (UFTRACE_MORE(word) &&
 	    !take_arguments(task, is_entry ? place.arguments : place.result, &event))
 		resync(task, "values of a kind that info tells of");
-	if (is_entry)
-		task->open++;
-	else if (task->open)
-		task->open--;
-	return add(task, &event, err);
+	return is_entry ? take_entry(task, &event, err) : take_exit(task, &event, depth, err);
 }
 
 /* Something that happened beside calls; its number says what. */
@@ -316,6 +348,11 @@ static void tell_findings(const struct task_reader *task)
 		EXCHANGE_FINDING(recording, MISSING_END, SONDE_NO_OFFSET,
 				 "an exit for each entry in %s\t%" PRIu64 " without", task->name,
 				 task->ended);
+	if (task->lone)
+		EXCHANGE_FINDING(recording, LONE_END, SONDE_NO_OFFSET,
+				 "an entry for each exit in %s\t%" PRIu64
+				 " without: calls that take no time stand for them",
+				 task->name, task->lone);
 }
 
 static enum sonde_status read_records(struct task_reader *task, struct sonde_error *err)
@@ -378,6 +415,7 @@ static enum sonde_status read_task(struct uftrace *data, const char *name, struc
 		status = name_process(&task, err);
 	if (!status)
 		status = read_records(&task, err);
+	sonde_vec_release(&task.open);
 	sonde_mapped_file_release(&task.file);
 	return status;
 }

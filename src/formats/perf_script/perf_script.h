@@ -36,6 +36,8 @@ bool perf_parse_frame(struct perf_text line, struct perf_frame *frame);
 /* "file.c:12"; false where no line is known. */
 bool perf_parse_source(struct perf_text line, struct perf_text *file, uint32_t *number);
 
+/* Whether the rest of a line is what perf notes about itself. */
+bool perf_is_record(struct perf_text text);
 struct perf_text perf_trim(struct perf_text text);
 
 enum sonde_status perf_script_open(struct sonde_recording *recording, struct sonde_error *err);

@@ -121,6 +121,11 @@ static bool parse_who(const char *begin, const char *end, struct perf_sample *sa
 	return true;
 }
 
+bool perf_is_record(struct perf_text text)
+{
+	return text.size >= 12 && !memcmp(text.at, "PERF_RECORD_", 12);
+}
+
 /* "period event: rest" */
 static void parse_event(struct perf_text text, struct perf_sample *sample)
 {
@@ -131,7 +136,8 @@ static void parse_event(struct perf_text text, struct perf_sample *sample)
 		text = left;
 		word = take_word(&left);
 	}
-	if (word.size > 1 && word.at[word.size - 1] == ':') {
+	/* what perf notes about itself ("PERF_RECORD_COMM: ...") is no event */
+	if (word.size > 1 && word.at[word.size - 1] == ':' && !perf_is_record(word)) {
 		sample->event = (struct perf_text){ word.at, word.size - 1 };
 		text = left;
 	}

@@ -333,7 +333,7 @@ static enum sonde_status begin_sample(struct perf_script *data, const struct per
 
 	if (status)
 		return status;
-	if (sample->rest.size >= 12 && !memcmp(sample->rest.at, "PERF_RECORD_", 12)) {
+	if (perf_is_record(sample->rest)) {
 		data->passed_over++;
 		return SONDE_OK;
 	}
@@ -484,8 +484,7 @@ static bool looks_right(struct perf_text text)
 			continue;
 		if (line.at[0] == '\t' || !perf_parse_sample(line, &sample))
 			return false;
-		if (sample.event.size ||
-		    (sample.rest.size >= 12 && !memcmp(sample.rest.at, "PERF_RECORD_", 12)))
+		if (sample.event.size || perf_is_record(sample.rest))
 			return true;
 		return text.size && text.at[0] == '\t' && perf_parse_frame(text, &frame);
 	}

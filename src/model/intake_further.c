@@ -18,8 +18,8 @@ struct lane {
 struct intake_further {
 	struct sonde_intake *intake;
 	uint32_t base;
-	SONDE_VEC(struct lane) lanes; /* `count` of them in use for this track */
-	size_t used;
+	SONDE_VEC(struct lane) lanes;
+	size_t used; /* of these, for this track */
 };
 
 struct intake_further *intake_further_new(struct sonde_intake *intake)
@@ -54,54 +54,59 @@ static bool fits(struct lane *lane, const struct intake_record *span)
 	return !lane->ends.count || span->end_ns <= lane->ends.items[lane->ends.count - 1];
 }
 
-static enum sonde_status open_lane(struct intake_further *further, struct lane **opened,
-				   struct sonde_error *err)
+/* One more, at the end; its number is `used` before. */
+static enum sonde_status open_lane(struct intake_further *further, struct sonde_error *err)
 {
 	struct sonde_intake *intake = further->intake;
 	struct sonde_track like = intake->tracks.items[further->base].definition;
+	struct lane opened = { 0 };
 	enum sonde_status status;
-	struct lane *lane;
 
-	if (further->used < further->lanes.count) {
-		lane = &further->lanes.items[further->used];
-	} else {
-		lane = sonde_vec_push(&further->lanes);
-		if (!lane)
-			return sonde_fail_nomem(err);
-		*lane = (struct lane){ 0 };
-	}
-	lane->ends.count = 0;
 	like.event_count = like.detail_count = like.sample_count = like.dropped_events = 0;
 	like.time_first_ns = like.time_last_ns = 0;
-	status = intake_add_track(intake, &like, &lane->track, err);
-	if (!status)
-		further->used++;
-	*opened = lane;
-	return status;
+	status = intake_add_track(intake, &like, &opened.track, err);
+	if (status)
+		return status;
+	if (further->used == further->lanes.count) {
+		struct lane *added = sonde_vec_push(&further->lanes);
+
+		if (!added)
+			return sonde_fail_nomem(err);
+		*added = opened;
+	}
+	/* of a track before it, whose memory serves again */
+	further->lanes.items[further->used].track = opened.track;
+	further->lanes.items[further->used].ends.count = 0;
+	further->used++;
+	return SONDE_OK;
 }
 
-enum sonde_status intake_further_add(struct intake_further *further,
-				     const struct intake_record *span, struct sonde_error *err)
+static enum sonde_status add_to(struct intake_further *further, struct lane *lane,
+				const struct intake_record *span, struct sonde_error *err)
 {
-	struct lane *lane = NULL;
-	enum sonde_status status;
-	uint64_t *end;
+	uint64_t *end = sonde_vec_push(&lane->ends);
 
-	for (size_t i = 0; !lane && i < further->used; i++) {
-		if (fits(&further->lanes.items[i], span))
-			lane = &further->lanes.items[i];
-	}
-	if (!lane) {
-		if (further->used == FURTHER_LIMIT)
-			return SONDE_END;
-		status = open_lane(further, &lane, err);
-		if (status)
-			return status;
-	}
-	end = sonde_vec_push(&lane->ends);
 	if (!end)
 		return sonde_fail_nomem(err);
 	*end = span->end_ns;
 	return intake_stream_add(further->intake,
 				 &further->intake->tracks.items[lane->track].events, span, err);
+}
+
+enum sonde_status intake_further_add(struct intake_further *further,
+				     const struct intake_record *span, struct sonde_error *err)
+{
+	enum sonde_status status;
+	size_t number = 0;
+
+	while (number < further->used && !fits(&further->lanes.items[number], span))
+		number++;
+	if (number == FURTHER_LIMIT)
+		return SONDE_END;
+	if (number == further->used) {
+		status = open_lane(further, err);
+		if (status)
+			return status;
+	}
+	return add_to(further, &further->lanes.items[number], span, err);
 }

@@ -106,6 +106,10 @@ struct uftrace {
 	struct sonde_text_map space_ids;  /* (session, process) -> number */
 	struct sonde_text_map module_ids; /* (process, symbols) -> module */
 	uint32_t space_count;
+	/* the one that was asked for last */
+	const struct uftrace_session *last_session;
+	uint32_t last_process;
+	uint32_t last_space;		/* plus 1; 0: none */
 	struct sonde_key_map place_ids; /* (space, address) -> place */
 	SONDE_VEC(struct uftrace_place) places;
 	struct sonde_buffer packed; /* arguments of one record */

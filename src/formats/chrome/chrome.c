@@ -14,9 +14,12 @@ const struct sonde_format sonde_format_chrome = {
 		.name = "chrome",
 		.title = "Chrome trace JSON",
 		.shape = "file",
+		.lanes_read = LANES,
 		.lanes_written = LANES,
 		.styles = styles,
 		.suffix = ".json .json.gz",
 	},
+	.probe = chrome_probe,
+	.open = chrome_open,
 	.create = chrome_create,
 };

@@ -13,6 +13,10 @@
 
 /* More in an event is nonsense, and would not fit the lengths here. */
 #define LONGEST_TEXT ((size_t)1 << 30)
+/* So many digits always fit a number of 64 bits. */
+#define SAFE_DIGITS 18
+/* A time of fewer bytes fits when it is counted in nanoseconds. */
+#define MOMENT_LONGEST 16
 
 /* Where an event is being scanned. */
 struct scan {
@@ -20,7 +24,7 @@ struct scan {
 };
 
 /* The next quote or backslash; `end` where there is none. */
-static const char *find_quote(const char *at, const char *end)
+static inline const char *find_quote(const char *at, const char *end)
 {
 #ifdef __SSE2__
 	const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\');
@@ -131,13 +135,16 @@ static void take_number(struct chrome_value *value)
 	at += is_negative;
 	if (at == end)
 		return;
-	for (; at < end; at++) {
+	for (size_t i = 0; at < end; at++, i++) {
 		int digit = *at - '0';
 
 		if (digit < 0 || digit > 9)
 			return;
-		fits = fits && !__builtin_mul_overflow(number, 10, &number) &&
-		       !__builtin_add_overflow(number, digit, &number);
+		if (i < SAFE_DIGITS)
+			number = number * 10 + digit;
+		else
+			fits = fits && !__builtin_mul_overflow(number, 10, &number) &&
+			       !__builtin_add_overflow(number, digit, &number);
 	}
 	value->kind = fits ? CHROME_KIND_INT64 : CHROME_KIND_ANY;
 	value->integer = is_negative ? -number : number;
@@ -151,6 +158,25 @@ static enum chrome_scan scan_word(struct scan *scan, const char *word, size_t le
 		return CHROME_SCAN_BAD;
 	scan->at += left < length ? left : length;
 	return left < length ? CHROME_SCAN_ENDED : CHROME_SCAN_OK;
+}
+
+/* A whole number of a few digits, and something behind it; false where it is more than that. */
+static inline bool scan_plain_integer(struct scan *scan, struct chrome_value *value)
+{
+	const char *start = scan->at, *at = start, *end = scan->end;
+	int64_t number = 0;
+
+	if (end - at > SAFE_DIGITS)
+		end = at + SAFE_DIGITS;
+	for (; at < end && *at >= '0' && *at <= '9'; at++)
+		number = number * 10 + (*at - '0');
+	if (at == start || at == end || is_number_byte(*at))
+		return false;
+	value->kind = CHROME_KIND_INT64;
+	value->integer = number;
+	value->text = (struct chrome_text){ .text = start, .length = (uint32_t)(at - start) };
+	scan->at = at;
+	return true;
 }
 
 /* Any value. */
@@ -180,6 +206,8 @@ static enum chrome_scan scan_value(struct scan *scan, struct chrome_value *value
 		result = scan_word(scan, "null", 4);
 		break;
 	default:
+		if (scan_plain_integer(scan, value))
+			return CHROME_SCAN_OK;
 		result = scan_number(scan, &value->text);
 		if (!result)
 			take_number(value);
@@ -187,6 +215,27 @@ static enum chrome_scan scan_value(struct scan *scan, struct chrome_value *value
 	}
 	value->text = (struct chrome_text){ .text = start, .length = (uint32_t)(scan->at - start) };
 	return result;
+}
+
+/* A key of two to four letters with its colon behind it, which most are; the colon is next. */
+static inline bool scan_short_key(struct scan *scan, struct chrome_text *key)
+{
+	const char *text = scan->at + 1;
+	uint32_t length = 2;
+
+	if (scan->end - text < 8 || text[0] == '\\' || text[1] == '\\' || text[0] == '"' ||
+	    text[1] == '"')
+		return false;
+	while (length < 5 && text[length] != '"') {
+		if (text[length] == '\\')
+			return false;
+		length++;
+	}
+	if (length == 5 || text[length + 1] != ':')
+		return false;
+	*key = (struct chrome_text){ .text = text, .length = length };
+	scan->at = text + length + 1;
+	return true;
 }
 
 /* A key and its colon; the value is next. */
@@ -199,10 +248,12 @@ static enum chrome_scan scan_key(struct scan *scan, struct chrome_text *key)
 		return CHROME_SCAN_ENDED;
 	if (*scan->at != '"')
 		return CHROME_SCAN_BAD;
-	result = scan_text(scan, key);
-	if (result)
-		return result;
-	skip_spaces(scan);
+	if (!scan_short_key(scan, key)) {
+		result = scan_text(scan, key);
+		if (result)
+			return result;
+		skip_spaces(scan);
+	}
 	if (scan->at == scan->end)
 		return CHROME_SCAN_ENDED;
 	if (*scan->at != ':')
@@ -313,12 +364,41 @@ static enum chrome_scan scan_arguments(struct scan *scan, struct chrome_event *e
 	return CHROME_SCAN_OK;
 }
 
+/* Digits with up to three places, and something behind them; false where it is more than that. */
+static inline bool scan_plain_moment(struct scan *scan, struct chrome_moment *moment)
+{
+	const char *at = scan->at, *end = scan->end, *start = at;
+	uint64_t us = 0;
+	uint32_t ns = 0;
+
+	if (end - at > MOMENT_LONGEST)
+		end = at + MOMENT_LONGEST;
+	for (; at < end && *at >= '0' && *at <= '9'; at++)
+		us = us * 10 + (uint64_t)(*at - '0');
+	if (at == start || at == end)
+		return false;
+	if (*at == '.') {
+		uint32_t unit = 100;
+
+		for (at++; at < end && *at >= '0' && *at <= '9' && unit; at++, unit /= 10)
+			ns += (uint32_t)(*at - '0') * unit;
+	}
+	if (at == end || is_number_byte(*at))
+		return false;
+	*moment = (struct chrome_moment){ .ns = us * 1000 + ns, .is_there = true };
+	scan->at = at;
+	return true;
+}
+
 /* Times may stand in quotes. */
 static enum chrome_scan scan_moment(struct scan *scan, struct chrome_moment *moment)
 {
 	struct chrome_value other;
-	enum chrome_scan result = scan_value(scan, &other);
+	enum chrome_scan result;
 
+	if (scan_plain_moment(scan, moment))
+		return CHROME_SCAN_OK;
+	result = scan_value(scan, &other);
 	if (result || (other.kind == CHROME_KIND_ANY && *other.text.text == 'n'))
 		return result;
 	if (!chrome_moment_parse(other.text.text, other.text.length, moment))
@@ -445,6 +525,21 @@ static enum chrome_scan scan_member(struct scan *scan, struct chrome_text key,
 
 #undef IS
 
+/* What tells whether members were there: clearing all of an event takes longer than scanning a call. */
+static inline void forget(struct chrome_event *event)
+{
+	static const struct chrome_text none;
+
+	event->phase = '\0';
+	event->has_thread_clock = event->has_stack = event->flow_in = event->flow_out = false;
+	event->pid.kind = event->tid.kind = event->type.kind = CHROME_KIND_NONE;
+	event->id.kind = event->bind_id.kind = CHROME_KIND_NONE;
+	event->id.text = event->name = event->category = event->scope = none;
+	event->id2.text = event->at.text = event->arguments.text = NULL;
+	event->start.is_there = event->duration.is_there = false;
+	event->argument_count = 0;
+}
+
 enum chrome_scan chrome_scan_event(const char **place, const char *end, struct chrome_event *event)
 {
 	struct scan scan = { *place + 1, end };
@@ -452,8 +547,7 @@ enum chrome_scan chrome_scan_event(const char **place, const char *end, struct c
 	struct chrome_text key;
 	bool more = false;
 
-	/* all but the list, which is long and has a count */
-	memset(event, 0, offsetof(struct chrome_event, argument_list));
+	forget(event);
 	result = scan_first(&scan, &more);
 	while (!result && more) {
 		result = scan_key(&scan, &key);

@@ -16,6 +16,8 @@ const struct sonde_format sonde_format_chrome = {
 		.shape = "file",
 		.lanes_read = LANES,
 		.lanes_written = LANES,
+		.kinds = SONDE_KINDS_ALL & ~SONDE_KIND(OTHER),
+		.facts = SONDE_FACTS_ALL,
 		.styles = styles,
 		.suffix = ".json .json.gz",
 	},

@@ -413,6 +413,11 @@ static enum sonde_status read_number(struct chrome_reader *reader, bool is_range
 	struct chrome_member member = { 0 };
 	size_t count = 0;
 
+	if (reader->is_ours && event->id.kind == CHROME_KIND_INT64 && event->id.integer >= 0 &&
+	    event->id.integer <= UINT32_MAX) {
+		*number = (uint32_t)event->id.integer;
+		return SONDE_OK;
+	}
 	sonde_buffer_clear(key);
 	sonde_buffer_put_char(key, is_range ? 'r' : 'f');
 	if (event->id2.text) {
@@ -423,12 +428,10 @@ static enum sonde_status read_number(struct chrome_reader *reader, bool is_range
 		if (count && is_member(&member, "local"))
 			sonde_buffer_put_u64(key, process);
 	}
-	if (!reader->is_ours) {
-		put_part(key, &event->category);
-		put_part(key, &event->scope);
-		if (is_range)
-			put_part(key, &event->name);
-	}
+	put_part(key, &event->category);
+	put_part(key, &event->scope);
+	if (is_range)
+		put_part(key, &event->name);
 	sonde_buffer_put(key, id.text, id.length);
 	if (key->failed)
 		return sonde_fail_nomem(err);

@@ -102,6 +102,7 @@ static enum sonde_status read_one(struct chrome_reader *reader, unsigned int *ru
 			return status;
 		EXCHANGE_FINDING(reader->recording, TRUNCATED, reader->event_offset,
 				 "the end of an event\tthe end of the file");
+		reader->is_cut = true;
 		start = source->position;
 		if (++*runaways > MOST_RUNAWAYS)
 			return SONDE_END;
@@ -287,6 +288,8 @@ static enum sonde_status survive(struct chrome_reader *reader, enum sonde_status
 {
 	const struct chrome_source *source = &reader->source;
 
+	if (status == SONDE_TRUNCATED && reader->is_cut)
+		status = SONDE_OK; /* it was told already */
 	if (status == SONDE_TRUNCATED)
 		EXCHANGE_FINDING(reader->recording, TRUNCATED, chrome_source_at(source),
 				 "a whole file\t%s", err->message);

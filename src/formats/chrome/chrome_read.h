@@ -51,6 +51,7 @@ struct chrome_reader {
 	uint32_t shape_count;
 	struct sonde_buffer text, shape, packed;
 	struct chrome_counts counts;
+	bool is_cut;	 /* the file ends inside of an event */
 	uint64_t events; /* that were there, of all phases */
 	/* of our own files */
 	bool is_ours;

@@ -45,13 +45,18 @@ uint64_t chrome_id_of(const struct chrome_value *value, bool *is_text)
 
 /* A track that was not met of late. */
 static enum sonde_status find_track(struct chrome_reader *reader, struct chrome_known_track *known,
-				    bool is_text_tid, struct sonde_error *err)
+				    bool is_text_pid, bool is_text_tid, struct sonde_error *err)
 {
 	struct sonde_track *made;
 	uint32_t name = 0, track;
 	enum sonde_status status =
 		sonde_intake_process(reader->intake, known->pid, &known->process, err);
 
+	if (!status && is_text_pid &&
+	    !sonde_intake_process_at(reader->intake, known->process)->name) {
+		status = chrome_read_string(reader, &reader->event.pid.text, &name, err);
+		sonde_intake_process_at(reader->intake, known->process)->name = name;
+	}
 	if (!status && is_text_tid)
 		status = chrome_read_string(reader, &reader->event.tid.text, &name, err);
 	if (!status)
@@ -83,7 +88,7 @@ enum sonde_status chrome_read_track(struct chrome_reader *reader, uint32_t *proc
 
 	if (!known->track_plus_one || known->pid != pid || known->tid != tid) {
 		*known = (struct chrome_known_track){ .pid = pid, .tid = tid };
-		status = find_track(reader, known, is_text_tid, err);
+		status = find_track(reader, known, is_text_pid, is_text_tid, err);
 	}
 	*process = known->process;
 	*track = known->track_plus_one - 1;

@@ -115,7 +115,7 @@ static void test_scan_cut(void **state)
 	static const char text[] =
 		"{ \"ph\" : \"X\" ,\"ts\":1.25,\"dur\":\"2\",\"pid\":1,\"tid\":\"t\\\"\",\"x\":[{\"]\":1}],"
 		"\"name\":\"a\\\\\",\"args\":{\"n\":-12,\"t\":true,\"z\":null,\"f\":1e3,\"s\":\"\"}}";
-	struct chrome_event event;
+	struct chrome_event event = { 0 };
 	const char *place;
 
 	(void)state;

@@ -48,6 +48,7 @@ struct chrome_reader {
 	uint64_t event_offset; /* of the event at hand */
 	struct chrome_names names;
 	struct chrome_known_track tracks[CHROME_TRACK_CACHE];
+	uint32_t last_track; /* place of the last one there */
 	uint32_t shape_count;
 	struct sonde_buffer text, shape, packed;
 	struct chrome_counts counts;

@@ -79,13 +79,22 @@ enum sonde_status chrome_read_track(struct chrome_reader *reader, uint32_t *proc
 				    uint32_t *track, struct sonde_error *err)
 {
 	const struct chrome_event *event = &reader->event;
+	struct chrome_known_track *known = &reader->tracks[reader->last_track];
 	bool is_text_pid, is_text_tid = false;
-	uint64_t pid = chrome_id_of(&event->pid, &is_text_pid);
-	uint64_t tid = event->tid.kind ? chrome_id_of(&event->tid, &is_text_tid) : pid;
-	struct chrome_known_track *known =
-		&reader->tracks[(tid ^ pid * 31) & (CHROME_TRACK_CACHE - 1)];
 	enum sonde_status status = SONDE_OK;
+	uint64_t pid, tid;
 
+	if (event->pid.kind == CHROME_KIND_INT64 && event->tid.kind == CHROME_KIND_INT64 &&
+	    known->track_plus_one && known->pid == (uint64_t)event->pid.integer &&
+	    known->tid == (uint64_t)event->tid.integer) {
+		*process = known->process;
+		*track = known->track_plus_one - 1;
+		return SONDE_OK;
+	}
+	pid = chrome_id_of(&event->pid, &is_text_pid);
+	tid = event->tid.kind ? chrome_id_of(&event->tid, &is_text_tid) : pid;
+	reader->last_track = (uint32_t)((tid ^ pid * 31) & (CHROME_TRACK_CACHE - 1));
+	known = &reader->tracks[reader->last_track];
 	if (!known->track_plus_one || known->pid != pid || known->tid != tid) {
 		*known = (struct chrome_known_track){ .pid = pid, .tid = tid };
 		status = find_track(reader, known, is_text_pid, is_text_tid, err);

@@ -5,6 +5,7 @@
  */
 #include "formats/chrome/chrome_scan.h"
 
+#include <endian.h>
 #include <string.h>
 
 #ifdef __SSE2__
@@ -103,10 +104,14 @@ static enum chrome_scan scan_nested(struct scan *scan, struct chrome_text *text)
 	return CHROME_SCAN_ENDED;
 }
 
-static bool is_number_byte(char byte)
+static inline bool is_number_byte(char byte)
 {
-	return (byte >= '0' && byte <= '9') || byte == '-' || byte == '+' || byte == '.' ||
-	       byte == 'e' || byte == 'E';
+	static const bool number_bytes[256] = {
+		['0' ... '9'] = true, ['-'] = true, ['+'] = true,
+		['.'] = true,	      ['e'] = true, ['E'] = true,
+	};
+
+	return number_bytes[(unsigned char)byte];
 }
 
 /* The bytes of a number; what they are worth is looked at later. */
@@ -187,6 +192,8 @@ static enum chrome_scan scan_value(struct scan *scan, struct chrome_value *value
 
 	if (scan->at == scan->end)
 		return CHROME_SCAN_ENDED;
+	if (scan_plain_integer(scan, value))
+		return CHROME_SCAN_OK;
 	switch (*start) {
 	case '"':
 		value->kind = CHROME_KIND_TEXT;
@@ -206,8 +213,6 @@ static enum chrome_scan scan_value(struct scan *scan, struct chrome_value *value
 		result = scan_word(scan, "null", 4);
 		break;
 	default:
-		if (scan_plain_integer(scan, value))
-			return CHROME_SCAN_OK;
 		result = scan_number(scan, &value->text);
 		if (!result)
 			take_number(value);
@@ -215,27 +220,6 @@ static enum chrome_scan scan_value(struct scan *scan, struct chrome_value *value
 	}
 	value->text = (struct chrome_text){ .text = start, .length = (uint32_t)(scan->at - start) };
 	return result;
-}
-
-/* A key of two to four letters with its colon behind it, which most are; the colon is next. */
-static inline bool scan_short_key(struct scan *scan, struct chrome_text *key)
-{
-	const char *text = scan->at + 1;
-	uint32_t length = 2;
-
-	if (scan->end - text < 8 || text[0] == '\\' || text[1] == '\\' || text[0] == '"' ||
-	    text[1] == '"')
-		return false;
-	while (length < 5 && text[length] != '"') {
-		if (text[length] == '\\')
-			return false;
-		length++;
-	}
-	if (length == 5 || text[length + 1] != ':')
-		return false;
-	*key = (struct chrome_text){ .text = text, .length = length };
-	scan->at = text + length + 1;
-	return true;
 }
 
 /* A key and its colon; the value is next. */
@@ -248,12 +232,10 @@ static enum chrome_scan scan_key(struct scan *scan, struct chrome_text *key)
 		return CHROME_SCAN_ENDED;
 	if (*scan->at != '"')
 		return CHROME_SCAN_BAD;
-	if (!scan_short_key(scan, key)) {
-		result = scan_text(scan, key);
-		if (result)
-			return result;
-		skip_spaces(scan);
-	}
+	result = scan_text(scan, key);
+	if (result)
+		return result;
+	skip_spaces(scan);
 	if (scan->at == scan->end)
 		return CHROME_SCAN_ENDED;
 	if (*scan->at != ':')
@@ -364,6 +346,24 @@ static enum chrome_scan scan_arguments(struct scan *scan, struct chrome_event *e
 	return CHROME_SCAN_OK;
 }
 
+/* Eight digits at once, where all are digits: pairs are added up, then pairs of these, then both halves. */
+static inline bool take_eight(const char *at, uint64_t *number)
+{
+	uint64_t word;
+
+	memcpy(&word, at, sizeof(word));
+	word = le64toh(word);
+	if (((word & UINT64_C(0xF0F0F0F0F0F0F0F0)) |
+	     ((word + UINT64_C(0x0606060606060606)) & UINT64_C(0xF0F0F0F0F0F0F0F0)) >> 4) !=
+	    UINT64_C(0x3333333333333333))
+		return false;
+	word &= UINT64_C(0x0F0F0F0F0F0F0F0F);
+	word = (word * 10 + (word >> 8)) & UINT64_C(0x00FF00FF00FF00FF);
+	word = (word * 100 + (word >> 16)) & UINT64_C(0x0000FFFF0000FFFF);
+	*number = (word & UINT32_MAX) * 10000 + (word >> 32);
+	return true;
+}
+
 /* Digits with up to three places, and something behind them; false where it is more than that. */
 static inline bool scan_plain_moment(struct scan *scan, struct chrome_moment *moment)
 {
@@ -373,6 +373,8 @@ static inline bool scan_plain_moment(struct scan *scan, struct chrome_moment *mo
 
 	if (end - at > MOMENT_LONGEST)
 		end = at + MOMENT_LONGEST;
+	if (end - at > 8 && take_eight(at, &us))
+		at += 8;
 	for (; at < end && *at >= '0' && *at <= '9'; at++)
 		us = us * 10 + (uint64_t)(*at - '0');
 	if (at == start || at == end)
@@ -437,6 +439,11 @@ static enum chrome_scan scan_phase(struct scan *scan, char *phase)
 
 	if (*scan->at != '"')
 		return CHROME_SCAN_BAD;
+	if (scan->end - scan->at > 3 && scan->at[2] == '"' && scan->at[1] != '\\') {
+		*phase = scan->at[1];
+		scan->at += 3;
+		return CHROME_SCAN_OK;
+	}
 	result = scan_text(scan, &text);
 	if (!result)
 		*phase = text.length == 1 ? *text.text : '?';
@@ -452,78 +459,170 @@ static enum chrome_scan scan_flag(struct scan *scan, bool *flag)
 	return result;
 }
 
-#define IS(word) (!memcmp(key.text, word, sizeof(word) - 1))
+/* X(name, key) */
+#define FIELD_LIST(X)                                                                              \
+	X(PHASE, "ph")                                                                             \
+	X(START, "ts")                                                                             \
+	X(ID, "id")                                                                                \
+	X(AT, "at")                                                                                \
+	X(FRAME, "sf")                                                                             \
+	X(PID, "pid")                                                                              \
+	X(TID, "tid")                                                                              \
+	X(DURATION, "dur")                                                                         \
+	X(CATEGORY, "cat")                                                                         \
+	X(ID2, "id2")                                                                              \
+	X(THREAD_START, "tts")                                                                     \
+	X(NAME, "name")                                                                            \
+	X(ARGUMENTS, "args")                                                                       \
+	X(TYPE, "type")                                                                            \
+	X(THREAD_DURATION, "tdur")                                                                 \
+	X(SCOPE, "scope")                                                                          \
+	X(STACK, "stack")                                                                          \
+	X(BIND_ID, "bind_id")                                                                      \
+	X(FLOW_IN, "flow_in")                                                                      \
+	X(FLOW_OUT, "flow_out")
 
-/* Members whose keys are longer, and seldom. */
-static enum chrome_scan scan_long_member(struct scan *scan, struct chrome_text key,
-					 struct chrome_event *event)
+enum field {
+	FIELD_OTHER,
+#define X(name, key) FIELD_##name,
+	FIELD_LIST(X)
+#undef X
+};
+
+static enum field find_field(struct chrome_text key)
 {
-	struct chrome_value other;
+	static const struct {
+		const char *key;
+		size_t length;
+	} fields[] = {
+#define X(name, key) { key, sizeof(key) - 1 },
+		FIELD_LIST(X)
+#undef X
+	};
 
-	if (key.length == 4 && IS("tdur"))
-		event->has_thread_clock = true;
-	else if (key.length == 5 && IS("scope"))
-		return scan_text_member(scan, &event->scope);
-	else if (key.length == 5 && IS("stack"))
-		event->has_stack = true;
-	else if (key.length == 7 && IS("bind_id"))
-		return scan_value(scan, &event->bind_id);
-	else if (key.length == 7 && IS("flow_in"))
-		return scan_flag(scan, &event->flow_in);
-	else if (key.length == 8 && IS("flow_out"))
-		return scan_flag(scan, &event->flow_out);
-	return scan_value(scan, &other);
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		if (fields[i].length == key.length && !memcmp(fields[i].key, key.text, key.length))
+			return (enum field)(i + 1);
+	}
+	return FIELD_OTHER;
 }
 
-static enum chrome_scan scan_member(struct scan *scan, struct chrome_text key,
-				    struct chrome_event *event)
+/* The value of a member. */
+static enum chrome_scan scan_field(struct scan *scan, enum field field, struct chrome_event *event)
 {
 	struct chrome_value other;
 
-	switch (key.length) {
-	case 2:
-		if (IS("ph"))
-			return scan_phase(scan, &event->phase);
-		if (IS("ts"))
-			return scan_moment(scan, &event->start);
-		if (IS("id"))
-			return scan_value(scan, &event->id);
-		if (IS("at"))
-			return scan_object_member(scan, &event->at);
-		event->has_stack |= IS("sf");
+	switch (field) {
+	case FIELD_PHASE:
+		return scan_phase(scan, &event->phase);
+	case FIELD_START:
+		return scan_moment(scan, &event->start);
+	case FIELD_DURATION:
+		return scan_moment(scan, &event->duration);
+	case FIELD_PID:
+		return scan_value(scan, &event->pid);
+	case FIELD_TID:
+		return scan_value(scan, &event->tid);
+	case FIELD_ID:
+		return scan_value(scan, &event->id);
+	case FIELD_BIND_ID:
+		return scan_value(scan, &event->bind_id);
+	case FIELD_TYPE:
+		return scan_value(scan, &event->type);
+	case FIELD_NAME:
+		return scan_text_member(scan, &event->name);
+	case FIELD_CATEGORY:
+		return scan_text_member(scan, &event->category);
+	case FIELD_SCOPE:
+		return scan_text_member(scan, &event->scope);
+	case FIELD_ARGUMENTS:
+		return scan_arguments(scan, event);
+	case FIELD_AT:
+		return scan_object_member(scan, &event->at);
+	case FIELD_ID2:
+		return scan_object_member(scan, &event->id2);
+	case FIELD_FLOW_IN:
+		return scan_flag(scan, &event->flow_in);
+	case FIELD_FLOW_OUT:
+		return scan_flag(scan, &event->flow_out);
+	case FIELD_THREAD_START:
+	case FIELD_THREAD_DURATION:
+		event->has_thread_clock = true;
 		break;
-	case 3:
-		if (IS("pid"))
-			return scan_value(scan, &event->pid);
-		if (IS("tid"))
-			return scan_value(scan, &event->tid);
-		if (IS("dur"))
-			return scan_moment(scan, &event->duration);
-		if (IS("cat"))
-			return scan_text_member(scan, &event->category);
-		if (IS("id2"))
-			return scan_object_member(scan, &event->id2);
-		event->has_thread_clock |= IS("tts");
+	case FIELD_FRAME:
+	case FIELD_STACK:
+		event->has_stack = true;
 		break;
-	case 4:
-		if (IS("name"))
-			return scan_text_member(scan, &event->name);
-		if (IS("args"))
-			return scan_arguments(scan, event);
-		if (IS("type"))
-			return scan_value(scan, &event->type);
-		return scan_long_member(scan, key, event);
-	case 5:
-	case 7:
-	case 8:
-		return scan_long_member(scan, key, event);
-	default:
+	case FIELD_OTHER:
 		break;
 	}
 	return scan_value(scan, &other);
 }
 
-#undef IS
+/* Whether what stood before a member of the last event stands here too: then its value is next. */
+static inline bool scan_expected(struct scan *scan, const struct chrome_layout *layout,
+				 size_t number, enum field *field)
+{
+	size_t length;
+
+	if (number >= CHROME_LAYOUT_MEMBERS || scan->end - scan->at <= CHROME_LAYOUT_BYTES)
+		return false;
+	length = layout->members[number].length;
+#ifdef __SSE2__
+	const __m128i here = _mm_loadu_si128((const __m128i *)scan->at);
+	const __m128i before = _mm_loadu_si128((const __m128i *)layout->members[number].text);
+	const unsigned int same = (unsigned int)_mm_movemask_epi8(_mm_cmpeq_epi8(here, before));
+	const unsigned int wanted = (1U << length) - 1;
+
+	if (!length || (same & wanted) != wanted)
+		return false;
+#else
+	if (!length || memcmp(scan->at, layout->members[number].text, length) != 0)
+		return false;
+#endif
+	*field = (enum field)layout->members[number].field;
+	scan->at += length;
+	if ((unsigned char)*scan->at <= ' ')
+		skip_spaces(scan);
+	return scan->at < scan->end;
+}
+
+static void expect(struct chrome_layout *layout, size_t number, const char *from, const char *to,
+		   enum field field)
+{
+	size_t length = (size_t)(to - from);
+
+	if (number >= CHROME_LAYOUT_MEMBERS)
+		return;
+	if (length > CHROME_LAYOUT_BYTES)
+		length = 0;
+	memcpy(layout->members[number].text, from, length);
+	layout->members[number].length = (uint8_t)length;
+	layout->members[number].field = (uint8_t)field;
+}
+
+/* What is next in an event: another member, whose value is next then, or its end. */
+static enum chrome_scan scan_next(struct scan *scan, struct chrome_layout *layout, size_t number,
+				  enum field *field, bool *more)
+{
+	const char *start = scan->at;
+	struct chrome_text key;
+	enum chrome_scan result;
+
+	*more = true;
+	if (scan_expected(scan, layout, number, field))
+		return CHROME_SCAN_OK;
+	scan->at = start;
+	result = number ? scan_separator(scan, more) : scan_first(scan, more);
+	if (result || !*more)
+		return result;
+	result = scan_key(scan, &key);
+	if (result)
+		return result;
+	*field = find_field(key);
+	expect(layout, number, start, scan->at, *field);
+	return CHROME_SCAN_OK;
+}
 
 /* What tells whether members were there: clearing all of an event takes longer than scanning a call. */
 static inline void forget(struct chrome_event *event)
@@ -543,18 +642,18 @@ static inline void forget(struct chrome_event *event)
 enum chrome_scan chrome_scan_event(const char **place, const char *end, struct chrome_event *event)
 {
 	struct scan scan = { *place + 1, end };
+	enum field field = FIELD_OTHER;
 	enum chrome_scan result;
-	struct chrome_text key;
-	bool more = false;
+	bool more;
 
 	forget(event);
-	result = scan_first(&scan, &more);
-	while (!result && more) {
-		result = scan_key(&scan, &key);
-		if (!result)
-			result = scan_member(&scan, key, event);
-		if (!result)
-			result = scan_separator(&scan, &more);
+	for (size_t number = 0;; number++) {
+		result = scan_next(&scan, &event->layout, number, &field, &more);
+		if (result || !more)
+			break;
+		result = scan_field(&scan, field, event);
+		if (result)
+			break;
 	}
 	*place = scan.at;
 	return result;

@@ -45,6 +45,17 @@ struct chrome_member {
 	struct chrome_value value;
 };
 
+/* Members are mostly in the same order, with the same spaces: what stood before each of the last ones. */
+#define CHROME_LAYOUT_MEMBERS 16
+#define CHROME_LAYOUT_BYTES 16
+
+struct chrome_layout {
+	struct {
+		char text[CHROME_LAYOUT_BYTES]; /* ,"tid": */
+		uint8_t length, field;		/* length 0: nothing */
+	} members[CHROME_LAYOUT_MEMBERS];
+};
+
 /* Of more arguments none is looked at alone. */
 #define CHROME_MOST_ARGUMENTS 64
 
@@ -57,6 +68,7 @@ struct chrome_event {
 	struct chrome_moment start, duration;
 	size_t argument_count; /* CHROME_MOST_ARGUMENTS + 1: too many */
 	struct chrome_member argument_list[CHROME_MOST_ARGUMENTS];
+	struct chrome_layout layout; /* of the events before; zeroed at first */
 };
 
 enum chrome_scan {

@@ -108,8 +108,8 @@ static bool is_space(char byte)
 	return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
 }
 
-bool chrome_source_peek(struct chrome_source *source, char *byte, enum sonde_status *status,
-			struct sonde_error *err)
+bool chrome_source_peek_on(struct chrome_source *source, char *byte, enum sonde_status *status,
+			   struct sonde_error *err)
 {
 	for (;;) {
 		while (source->position < source->size && is_space(source->data[source->position]))

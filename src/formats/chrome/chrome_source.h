@@ -45,9 +45,21 @@ enum sonde_status chrome_source_more(struct chrome_source *source, struct sonde_
 /* Lets go what was read; cheap. */
 void chrome_source_pass(struct chrome_source *source);
 
+/* The slow side of chrome_source_peek(). */
+bool chrome_source_peek_on(struct chrome_source *source, char *byte, enum sonde_status *status,
+			   struct sonde_error *err);
+
 /* The next byte that is no white space; false at the end, or on an error in *status. */
-bool chrome_source_peek(struct chrome_source *source, char *byte, enum sonde_status *status,
-			struct sonde_error *err);
+static inline bool chrome_source_peek(struct chrome_source *source, char *byte,
+				      enum sonde_status *status, struct sonde_error *err)
+{
+	if (source->position < source->size) {
+		*byte = source->data[source->position];
+		if ((unsigned char)*byte > ' ')
+			return true;
+	}
+	return chrome_source_peek_on(source, byte, status, err);
+}
 
 /* Steps over the value at the position, of any length; SONDE_TRUNCATED where it does not end. */
 enum sonde_status chrome_source_skip(struct chrome_source *source, struct sonde_error *err);

@@ -17,11 +17,6 @@ struct making {
 	struct sonde_key_map cells, edges;
 };
 
-static uint64_t mix(uint64_t hash, uint64_t more)
-{
-	return sonde_hash_mix(hash ^ more) + SONDE_HASH_FACTOR_1;
-}
-
 static uint32_t first_line(const struct profile_labels *labels, uint32_t label)
 {
 	const struct sonde_function *function = profile_label_function(labels, label);
@@ -65,7 +60,7 @@ static uint32_t find_cell(struct making *making, uint32_t label, uint32_t line)
 static uint32_t find_edge(struct making *making, const struct profile_edge *like)
 {
 	/* Three numbers do not fit into a key, but are as good as never mistaken. */
-	uint64_t key = mix((uint64_t)like->caller << 32 | like->callee, like->line);
+	uint64_t key = sonde_hash_also((uint64_t)like->caller << 32 | like->callee, like->line);
 	uint32_t number = sonde_key_map_find(&making->edges, key);
 	struct profile_edge *edge;
 

@@ -19,12 +19,7 @@ static uint32_t module_path(const struct sonde_definitions *definitions, uint32_
 	return found ? found->path : 0;
 }
 
-/* Places do not fit into a key, but are as good as never mistaken. */
-static uint64_t mix(uint64_t hash, uint64_t more)
-{
-	return sonde_hash_mix(hash ^ more) + SONDE_HASH_FACTOR_1;
-}
-
+/* What does not fit into a key is as good as never mistaken. */
 static uint64_t function_key(const struct sonde_definitions *definitions, uint32_t number,
 			     bool by_name)
 {
@@ -35,8 +30,9 @@ static uint64_t function_key(const struct sonde_definitions *definitions, uint32
 		return tag(number, KEY_NUMBER);
 	if (by_name)
 		return tag(function->name, KEY_NAME);
-	hash = mix(function->name, module_path(definitions, function->module));
-	return tag(mix(hash, (uint64_t)function->file << 32 | function->line), KEY_NAME);
+	hash = sonde_hash_also(function->name, module_path(definitions, function->module));
+	return tag(sonde_hash_also(hash, (uint64_t)function->file << 32 | function->line),
+		   KEY_NAME);
 }
 
 static uint64_t label_key(const struct sonde_definitions *definitions,
@@ -52,9 +48,11 @@ static uint64_t label_key(const struct sonde_definitions *definitions,
 	case SONDE_CONTEXT_FUNCTION:
 		return function_key(definitions, context->function, by_name);
 	default:
-		hash = mix(context->kind, (uint64_t)context->file << 32 | context->line);
-		hash = mix(hash, context->address);
-		return tag(mix(hash, module_path(definitions, context->module)), KEY_PLACE);
+		hash = sonde_hash_also(context->kind,
+				       (uint64_t)context->file << 32 | context->line);
+		hash = sonde_hash_also(hash, context->address);
+		return tag(sonde_hash_also(hash, module_path(definitions, context->module)),
+			   KEY_PLACE);
 	}
 }
 

@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pprof profile as a format of the library. */
-#include "formats/format.h"
+#include "formats/pprof/pprof.h"
+
+static const struct sonde_format_style styles[] = {
+	{ "sum", "samples of all threads are summed up, without labels of threads" },
+	{ NULL, NULL },
+};
 
 const struct sonde_format sonde_format_pprof = {
 	.info = {
 		.name = "pprof",
 		.title = "pprof profile",
 		.shape = "file",
+		.lanes_written = SONDE_LANE_CONTEXTS | SONDE_LANE_VALUES,
+		.styles = styles,
 		.suffix = ".pprof .pb.gz",
 	},
+	.create = pprof_create,
 };

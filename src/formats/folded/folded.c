@@ -14,9 +14,12 @@ const struct sonde_format sonde_format_folded = {
 		.name = "folded",
 		.title = "folded stacks",
 		.shape = "file",
+		.lanes_read = SONDE_LANE_CONTEXTS | SONDE_LANE_VALUES,
 		.lanes_written = SONDE_LANE_CONTEXTS | SONDE_LANE_VALUES,
 		.styles = styles,
 		.suffix = ".folded",
 	},
+	.probe = folded_probe,
+	.open = folded_open,
 	.create = folded_create,
 };

@@ -9,6 +9,14 @@
 #define FOLDED_MOST_DEPTH 5000
 
 /*
+ * A comment that says what is counted, where readers would take it for something else: for times in stacks below
+ * entries ("main thread"), or for samples elsewhere.
+ */
+#define FOLDED_METRIC "# metric: "
+#define FOLDED_IN_NS " in ns"
+#define FOLDED_SAMPLES "samples"
+
+/*
  * Appends the name of one frame; `is_first` of its line. Names part at ';', so one in a name becomes ':'; what would
  * break the line, or cannot be shown, is escaped as "\n" or "\x1b", and so is a '#' in front, which would
  * make the line a comment. Gives whether the name is as it was.

@@ -6,10 +6,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/escape.h"
 #include "formats/folded/folded.h"
 #include "formats/folded/folded_line.h"
 #include "formats/profile_labels.h"
+#include "model/call_tree.h"
 #include "model/context_frame.h"
+#include "model/metric.h"
 
 #define FLUSH_SIZE ((size_t)1 << 16)
 #define WHOLE_ENOUGH 1e-3 /* how far what is meant to be whole may be off, after sums of doubles */
@@ -211,6 +214,40 @@ static enum sonde_status write_stacks(struct writing *writing, uint32_t track,
 	return status;
 }
 
+/* What a reader takes the numbers for by itself. */
+static const char *assumed_metric(const struct writing *writing)
+{
+	const struct profile_sink *sink = writing->sink;
+
+	if (writing->has_threads)
+		return FOLDED_SAMPLES;
+	for (uint32_t i = 1; i < sink->context_count; i = sink->contexts[i].end) {
+		if (sink->contexts[i].kind != SONDE_CONTEXT_ENTRY ||
+		    (sink->contexts[i].entry != SONDE_ENTRY_MAIN_THREAD &&
+		     sink->contexts[i].entry != SONDE_ENTRY_APPLICATION_THREAD))
+			return FOLDED_SAMPLES;
+	}
+	return sink->context_count > 1 ? SONDE_METRIC_TIME : "";
+}
+
+static void put_metric(struct writing *writing)
+{
+	const struct profile_sink *sink = writing->sink;
+	const char *name = writing->metric == SONDE_NONE ? SONDE_METRIC_TIME :
+							   sink->metrics[writing->metric].name;
+	bool is_time = writing->metric == SONDE_NONE || sink->metrics[writing->metric].ns > 0;
+
+	if (!strcmp(name, assumed_metric(writing)))
+		return;
+	sonde_buffer_put_text(&writing->out, FOLDED_METRIC);
+	sonde_put_escaped(&writing->out, name, strlen(name));
+	if (is_time && !(sonde_metric_ns(name, "") > 0))
+		sonde_buffer_put_text(&writing->out, " (sec)");
+	if (is_time)
+		sonde_buffer_put_text(&writing->out, FOLDED_IN_NS);
+	sonde_buffer_put_char(&writing->out, '\n');
+}
+
 static enum sonde_status write_all(struct writing *writing, struct sonde_error *err)
 {
 	const struct profile_sink *sink = writing->sink;
@@ -308,6 +345,7 @@ static enum sonde_status do_write(struct writing *writing, struct sonde_error *e
 	writing->path = malloc((FOLDED_MOST_DEPTH + 1) * sizeof(*writing->path));
 	if (!writing->is_changed || !writing->path)
 		return sonde_fail_nomem(err);
+	put_metric(writing);
 	if (writing->metric != SONDE_NONE)
 		status = write_all(writing, err);
 	if (!status)

@@ -8,8 +8,7 @@
 
 #define LARGEST_NUMBER 0x1fffffffu
 
-/* SONDE_OK, SONDE_TRUNCATED, or SONDE_CORRUPT for one of more than 64 bits. */
-static enum sonde_status read_varint(struct sonde_bytes *bytes, uint64_t *value)
+enum sonde_status sonde_protobuf_varint(struct sonde_bytes *bytes, uint64_t *value)
 {
 	*value = 0;
 	for (unsigned int shift = 0; shift < 70; shift += 7) {
@@ -43,7 +42,7 @@ static enum sonde_status read_value(struct sonde_bytes *bytes, struct sonde_prot
 
 	switch (field->type) {
 	case SONDE_PROTOBUF_VARINT:
-		return read_varint(bytes, &field->value);
+		return sonde_protobuf_varint(bytes, &field->value);
 	case SONDE_PROTOBUF_FIXED64:
 		field->value = sonde_bytes_u64le(bytes);
 		break;
@@ -51,7 +50,7 @@ static enum sonde_status read_value(struct sonde_bytes *bytes, struct sonde_prot
 		field->value = sonde_bytes_u32le(bytes);
 		break;
 	case SONDE_PROTOBUF_BYTES:
-		status = read_varint(bytes, &field->value);
+		status = sonde_protobuf_varint(bytes, &field->value);
 		if (status < 0)
 			return status;
 		content = sonde_bytes_take(bytes, field->value);
@@ -77,7 +76,7 @@ enum sonde_status sonde_protobuf_next(struct sonde_bytes *bytes, struct sonde_pr
 	*field = (struct sonde_protobuf_field){ .bytes = sonde_bytes_of(NULL, 0) };
 	if (!sonde_bytes_left(bytes) && !bytes->overrun)
 		return SONDE_END;
-	status = read_varint(bytes, &tag);
+	status = sonde_protobuf_varint(bytes, &tag);
 	if (status < 0)
 		return fail_varint(err, status, start);
 	if (!known_type(tag & 7))

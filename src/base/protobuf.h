@@ -29,6 +29,9 @@ struct sonde_protobuf_field {
 enum sonde_status sonde_protobuf_next(struct sonde_bytes *bytes, struct sonde_protobuf_field *field,
 				      struct sonde_error *err);
 
+/* A number of packed ones; SONDE_TRUNCATED, or SONDE_CORRUPT for one of more than 64 bits. */
+enum sonde_status sonde_protobuf_varint(struct sonde_bytes *bytes, uint64_t *value);
+
 /* Bytes that a number of 64 bits takes at most, and a field of one with its tag. */
 #define SONDE_PROTOBUF_VARINT_SIZE 10
 #define SONDE_PROTOBUF_FIELD_SIZE 15

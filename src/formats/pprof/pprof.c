@@ -12,9 +12,12 @@ const struct sonde_format sonde_format_pprof = {
 		.name = "pprof",
 		.title = "pprof profile",
 		.shape = "file",
+		.lanes_read = SONDE_LANE_CONTEXTS | SONDE_LANE_VALUES,
 		.lanes_written = SONDE_LANE_CONTEXTS | SONDE_LANE_VALUES,
 		.styles = styles,
 		.suffix = ".pprof .pb.gz",
 	},
+	.probe = pprof_probe,
+	.open = pprof_open,
 	.create = pprof_create,
 };

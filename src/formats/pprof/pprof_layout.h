@@ -67,10 +67,12 @@ enum pprof_function_field {
 #define PPROF_CALLS "calls"
 #define PPROF_COUNT "count"
 #define PPROF_NANOSECONDS "nanoseconds"
+#define PPROF_WRITTEN_BY "written by sonde " /* a comment; behind it the version */
 #define PPROF_LABEL_THREAD "thread"
 #define PPROF_LABEL_THREAD_ID "thread_id"
 #define PPROF_LABEL_PROCESS "process"
 #define PPROF_LABEL_PROCESS_ID "pid"
 #define PPROF_LABEL_ENTRY "entry"
+#define PPROF_LABEL_TRACK "track" /* a number, of threads that have no id */
 
 #endif

@@ -18,6 +18,9 @@
 
 #define FLUSH_SIZE ((size_t)1 << 20)
 
+/* What is known of a module: samples lie in it, and some of them where no function is known. */
+enum { MODULE_USED = 1, MODULE_UNNAMED = 2 };
+
 uint64_t pprof_string(struct pprof_writing *writing, const char *text)
 {
 	size_t length = strlen(text);
@@ -69,30 +72,55 @@ enum sonde_status pprof_flush(struct pprof_writing *writing, size_t enough, stru
 	return status;
 }
 
+/* "alloc" of "alloc (bytes)": what stands in brackets at the end is a unit, if it is one word. */
+static size_t name_size(const struct profile_metric *metric, size_t *unit_size)
+{
+	size_t length = strlen(metric->name), size = length;
+
+	*unit_size = 0;
+	if (!length || metric->name[length - 1] != ')')
+		return length;
+	while (size && metric->name[size - 1] != '(' && metric->name[size - 1] != ' ')
+		size--;
+	if (!size || metric->name[size - 1] != '(')
+		return length;
+	*unit_size = length - size - 1;
+	size--;
+	while (size && metric->name[size - 1] == ' ')
+		size--;
+	return size ? size : length;
+}
+
 /* Times are whole nanoseconds; what sonde derives from calls is called in pprof's way. */
 static void name_type(struct pprof_writing *writing, const struct profile_metric *metric,
 		      uint64_t *type, uint64_t *unit)
 {
-	struct sonde_buffer name = { 0 };
+	struct sonde_buffer text = { 0 };
+	size_t unit_size, size = name_size(metric, &unit_size);
 
-	if (!strcmp(metric->name, SONDE_METRIC_TIME)) {
-		sonde_buffer_put_text(&name, PPROF_TIME);
-	} else if (!strcmp(metric->name, SONDE_METRIC_CALLS)) {
-		sonde_buffer_put_text(&name, PPROF_CALLS);
-	} else {
-		const char *bracket = metric->ns > 0 ? strrchr(metric->name, '(') : NULL;
-		size_t size = bracket ? (size_t)(bracket - metric->name) : strlen(metric->name);
-
-		while (bracket && size && metric->name[size - 1] == ' ')
-			size--;
-		sonde_buffer_put(&name, metric->name, size);
+	*unit = 0;
+	if (metric->ns > 0) {
+		*unit = pprof_string(writing, PPROF_NANOSECONDS);
+	} else if (*metric->unit) {
+		*unit = pprof_string(writing, metric->unit);
+	} else if (unit_size) {
+		sonde_buffer_put(&text, metric->name + strlen(metric->name) - 1 - unit_size,
+				 unit_size);
+		if (sonde_buffer_text(&text))
+			*unit = pprof_string_copy(writing, text.data);
 	}
-	writing->out.failed |= !sonde_buffer_text(&name);
-	*type = name.data ? pprof_string_copy(writing, name.data) : 0;
-	*unit = pprof_string(writing, metric->ns > 0 ? PPROF_NANOSECONDS :
-				      *metric->unit  ? metric->unit :
-						       PPROF_COUNT);
-	sonde_buffer_release(&name);
+	if (!*unit)
+		*unit = pprof_string(writing, PPROF_COUNT);
+	sonde_buffer_clear(&text);
+	if (!strcmp(metric->name, SONDE_METRIC_TIME))
+		sonde_buffer_put_text(&text, PPROF_TIME);
+	else if (!strcmp(metric->name, SONDE_METRIC_CALLS))
+		sonde_buffer_put_text(&text, PPROF_CALLS);
+	else
+		sonde_buffer_put(&text, metric->name, size);
+	*type = sonde_buffer_text(&text) ? pprof_string_copy(writing, text.data) : 0;
+	writing->out.failed |= text.failed;
+	sonde_buffer_release(&text);
 }
 
 static void put_type(struct pprof_writing *writing, uint64_t type, uint64_t unit)
@@ -145,6 +173,12 @@ static void put_times(struct pprof_writing *writing)
 		    track->time_first_ns + shift < wall)
 			wall = track->time_first_ns + shift;
 	}
+	if (!last) { /* a profile without times: when it was recorded as a whole */
+		const struct sonde_process *process = sonde_definitions_process(definitions, 0);
+
+		wall = first = process ? process->start_ns : 0;
+		last = process ? process->end_ns : 0;
+	}
 	if (wall <= INT64_MAX && wall)
 		sonde_protobuf_put_uint(&writing->out, PPROF_TIME_NANOS, wall);
 	if (last > first && last - first <= INT64_MAX)
@@ -155,7 +189,7 @@ static void put_comment(struct pprof_writing *writing)
 {
 	struct sonde_buffer text = { 0 };
 
-	sonde_buffer_put_format(&text, "written by sonde %s", sonde_version());
+	sonde_buffer_put_format(&text, PPROF_WRITTEN_BY "%s", sonde_version());
 	if (sonde_buffer_text(&text))
 		sonde_protobuf_put_uint(&writing->out, PPROF_COMMENT,
 					pprof_string_copy(writing, text.data));
@@ -195,8 +229,8 @@ static void put_lines(struct pprof_writing *writing, const struct pprof_location
 	}
 }
 
-static enum sonde_status put_locations(struct pprof_writing *writing, bool *labels, bool *modules,
-				       struct sonde_error *err)
+static enum sonde_status put_locations(struct pprof_writing *writing, bool *labels,
+				       uint8_t *modules, struct sonde_error *err)
 {
 	uint32_t module_count = sonde_definitions_module_count(writing->sink->definitions);
 	struct sonde_buffer *out = &writing->out;
@@ -214,7 +248,9 @@ static enum sonde_status put_locations(struct pprof_writing *writing, bool *labe
 		if (location->module < module_count) {
 			sonde_protobuf_put_uint(out, PPROF_LOCATION_MAPPING,
 						(uint64_t)location->module + 1);
-			modules[location->module] = true;
+			modules[location->module] |= location->label == SONDE_NONE ?
+							     MODULE_USED | MODULE_UNNAMED :
+							     MODULE_USED;
 		}
 		if (address)
 			sonde_protobuf_put_uint(out, PPROF_ADDRESS, address);
@@ -252,7 +288,7 @@ static void put_function(struct pprof_writing *writing, uint32_t label)
 	sonde_protobuf_end(out, start);
 }
 
-static void put_mapping(struct pprof_writing *writing, uint32_t number)
+static void put_mapping(struct pprof_writing *writing, uint32_t number, bool is_named)
 {
 	const struct sonde_definitions *definitions = writing->sink->definitions;
 	const struct sonde_module *module = sonde_definitions_module(definitions, number);
@@ -274,10 +310,8 @@ static void put_mapping(struct pprof_writing *writing, uint32_t number)
 			out, PPROF_BUILD_ID,
 			pprof_string(writing, sonde_definitions_string(definitions, module->uuid)));
 	/* so that nobody looks names up anew */
-	sonde_protobuf_put_uint(out, PPROF_HAS_FUNCTIONS, 1);
-	sonde_protobuf_put_uint(out, PPROF_HAS_FILE_NAMES, 1);
-	sonde_protobuf_put_uint(out, PPROF_HAS_LINE_NUMBERS, 1);
-	sonde_protobuf_put_uint(out, PPROF_HAS_INLINE_FRAMES, 1);
+	for (uint32_t i = PPROF_HAS_FUNCTIONS; is_named && i <= PPROF_HAS_INLINE_FRAMES; i++)
+		sonde_protobuf_put_uint(out, i, 1);
 	sonde_protobuf_end(out, start);
 }
 
@@ -321,6 +355,29 @@ static uint64_t count_descriptions(const struct profile_sink *sink)
 	return count;
 }
 
+/* Tracks of which nothing is in the file. */
+static uint64_t count_empty_tracks(const struct profile_sink *sink)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < sink->track_count; i++) {
+		size_t points;
+
+		profile_sink_points(sink, i, &points);
+		count += !points;
+	}
+	return count;
+}
+
+static uint64_t count_kinds(const struct profile_sink *sink)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < sink->track_count; i++)
+		count += sonde_definitions_track(sink->definitions, i)->kind != SONDE_TRACK_THREAD;
+	return count;
+}
+
 static enum sonde_status count_lost(const struct pprof_writing *writing, uint64_t mended,
 				    uint64_t addresses, struct sonde_error *err)
 {
@@ -347,6 +404,9 @@ static enum sonde_status count_lost(const struct pprof_writing *writing, uint64_
 		  places->other_files },
 		{ "marks of inlined calls", "too many of them are inside of each other",
 		  places->inlining_cut },
+		{ "tracks", "nothing was measured on them", count_empty_tracks(sink) },
+		{ "kinds of tracks", "all that a pprof profile has labels for are threads",
+		  count_kinds(sink) },
 		{ "tracks", "samples are summed up over all of them, as asked for",
 		  writing->is_summed ? sink->track_count : 0 },
 	};
@@ -359,7 +419,7 @@ static enum sonde_status count_lost(const struct pprof_writing *writing, uint64_
 }
 
 /* What samples use, in the order in which it comes to be known. */
-static enum sonde_status put_tables(struct pprof_writing *writing, bool *labels, bool *modules,
+static enum sonde_status put_tables(struct pprof_writing *writing, bool *labels, uint8_t *modules,
 				    struct sonde_error *err)
 {
 	uint32_t module_count = sonde_definitions_module_count(writing->sink->definitions);
@@ -373,7 +433,7 @@ static enum sonde_status put_tables(struct pprof_writing *writing, bool *labels,
 	}
 	for (uint32_t i = 0; i < module_count && !status; i++) {
 		if (modules[i])
-			put_mapping(writing, i);
+			put_mapping(writing, i, modules[i] == MODULE_USED);
 		status = pprof_flush(writing, FLUSH_SIZE, err);
 	}
 	if (!status)
@@ -387,7 +447,7 @@ static enum sonde_status write_tables(struct pprof_writing *writing, struct sond
 {
 	size_t modules = sonde_definitions_module_count(writing->sink->definitions);
 	bool *used_labels = calloc(writing->places.labels.contexts.count + 1, sizeof(bool));
-	bool *used_modules = calloc(modules + 1, sizeof(bool));
+	uint8_t *used_modules = calloc(modules + 1, sizeof(*used_modules));
 	enum sonde_status status = SONDE_NOMEM;
 
 	if (used_labels && used_modules)

@@ -44,6 +44,8 @@ static void make_labels(struct pprof_writing *writing, uint32_t number)
 		       sonde_definitions_track_label(definitions, number, space));
 	if (track->os_id != UINT64_MAX)
 		put_number_label(writing, &writing->labels, PPROF_LABEL_THREAD_ID, track->os_id);
+	else if (writing->sink->track_count > 1)
+		put_number_label(writing, &writing->labels, PPROF_LABEL_TRACK, number);
 	if (process && process->name)
 		put_text_label(writing, &writing->labels, PPROF_LABEL_PROCESS,
 			       sonde_definitions_string(definitions, process->name));

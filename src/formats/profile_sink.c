@@ -28,20 +28,16 @@ static struct profile_sink *sink_of(struct sonde_sink *base)
 /* What no profile of these formats has a place for. */
 static enum sonde_status count_lost(struct profile_sink *sink, struct sonde_error *err)
 {
-	uint64_t dropped = 0, unfinished = 0;
+	uint64_t unfinished = 0;
 	enum sonde_status status;
 
 	for (uint32_t i = 0; i < sink->track_count; i++) {
 		const struct sonde_track *track = sonde_definitions_track(sink->definitions, i);
 
-		dropped += track->dropped_events;
 		unfinished += track->unfinished;
 	}
 	status = sonde_loss_add(sink->loss, "attributes", "the target has no place for them",
 				sonde_definitions_attribute_count(sink->definitions), err);
-	if (!status)
-		status = sonde_loss_add(sink->loss, "numbers of dropped events",
-					"the target has no place for them", dropped, err);
 	if (!status)
 		status = sonde_loss_add(sink->loss, "marks of unfinished tracks",
 					"the target has no place for them", unfinished, err);

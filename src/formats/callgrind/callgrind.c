@@ -8,6 +8,7 @@ const struct sonde_format sonde_format_callgrind = {
 		.title = "Callgrind profile",
 		.shape = "file",
 		.lanes_written = SONDE_LANE_CONTEXTS | SONDE_LANE_VALUES,
+		.facts = SONDE_FACT_MODULES | SONDE_FACT_SOURCE_PLACES,
 		.suffix = ".callgrind",
 	},
 	.create = callgrind_create,

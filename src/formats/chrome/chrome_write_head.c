@@ -64,7 +64,7 @@ static void put_tracks(struct chrome_writer *writer, struct sonde_json_writer *j
 			sonde_json_member_u64(json, "os_id", track->os_id);
 		if (track->os_id == UINT64_MAX)
 			sonde_json_member_bool(json, "made_up", true);
-		if (!track->name)
+		if (!track->name || track->name_made_up)
 			sonde_json_member_bool(json, "unnamed", true);
 		member_number(json, "slot", track->slot);
 		if (track->kind != SONDE_TRACK_THREAD)

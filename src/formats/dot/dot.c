@@ -15,6 +15,7 @@ const struct sonde_format sonde_format_dot = {
 		.title = "Graphviz graph of calls",
 		.shape = "file",
 		.lanes_written = SONDE_LANE_CONTEXTS | SONDE_LANE_VALUES,
+		.facts = SONDE_FACT_MODULES,
 		.styles = styles,
 		.suffix = ".dot .gv",
 	},

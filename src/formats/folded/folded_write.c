@@ -262,18 +262,6 @@ static enum sonde_status write_all(struct writing *writing, struct sonde_error *
 	return status;
 }
 
-static uint64_t count_places(const struct writing *writing)
-{
-	uint64_t count = 0;
-
-	for (uint32_t i = 0; i < writing->labels.contexts.count; i++) {
-		const struct sonde_function *function = profile_label_function(&writing->labels, i);
-
-		count += function && (function->file || *profile_label_module(&writing->labels, i));
-	}
-	return count;
-}
-
 static uint64_t count_changed(const struct writing *writing)
 {
 	uint64_t count = 0;
@@ -304,8 +292,6 @@ static enum sonde_status count_lost(const struct writing *writing, struct sonde_
 		{ "names as they are",
 		  "';' parts frames and is written as ':', and controls are escaped",
 		  count_changed(writing) },
-		{ "modules and source places of functions", "folded stacks hold names only",
-		  count_places(writing) },
 		{ "contexts", "lines, loops and instructions are part of their functions",
 		  writing->labels.parts },
 		{ "contexts",

@@ -14,6 +14,9 @@ const struct sonde_format sonde_format_pprof = {
 		.shape = "file",
 		.lanes_read = SONDE_LANE_CONTEXTS | SONDE_LANE_VALUES,
 		.lanes_written = SONDE_LANE_CONTEXTS | SONDE_LANE_VALUES,
+		.facts = SONDE_FACT_PROCESS_IDS | SONDE_FACT_TRACK_NAMES | SONDE_FACT_TRACK_IDS |
+			 SONDE_FACT_MODULES | SONDE_FACT_MODULE_PLACES | SONDE_FACT_SOURCE_PLACES |
+			 SONDE_FACT_RAW_NAMES,
 		.styles = styles,
 		.suffix = ".pprof .pb.gz",
 	},

@@ -369,15 +369,6 @@ static uint64_t count_empty_tracks(const struct profile_sink *sink)
 	return count;
 }
 
-static uint64_t count_kinds(const struct profile_sink *sink)
-{
-	uint64_t count = 0;
-
-	for (uint32_t i = 0; i < sink->track_count; i++)
-		count += sonde_definitions_track(sink->definitions, i)->kind != SONDE_TRACK_THREAD;
-	return count;
-}
-
 static enum sonde_status count_lost(const struct pprof_writing *writing, uint64_t mended,
 				    uint64_t addresses, struct sonde_error *err)
 {
@@ -405,8 +396,6 @@ static enum sonde_status count_lost(const struct pprof_writing *writing, uint64_
 		{ "marks of inlined calls", "too many of them are inside of each other",
 		  places->inlining_cut },
 		{ "tracks", "nothing was measured on them", count_empty_tracks(sink) },
-		{ "kinds of tracks", "all that a pprof profile has labels for are threads",
-		  count_kinds(sink) },
 		{ "tracks", "samples are summed up over all of them, as asked for",
 		  writing->is_summed ? sink->track_count : 0 },
 	};

@@ -163,9 +163,10 @@ static void put_edge(struct writing *writing, const struct profile_edge *edge)
 		put_string(writing, "cfi=", &writing->files, file);
 	put_function(writing, "cfn=", edge->callee);
 	sonde_buffer_put_text(out, "calls=");
-	sonde_buffer_put_u64(out, edge->calls > 0 && edge->calls < LARGEST_COST ?
+	/* readers take a cost behind 0 calls for the caller's own: so it is 1 where nobody counted */
+	sonde_buffer_put_u64(out, edge->calls >= 1 && edge->calls < LARGEST_COST ?
 					  (uint64_t)(edge->calls + .5) :
-					  0);
+					  1);
 	sonde_buffer_put_char(out, ' ');
 	sonde_buffer_put_u64(out, callee ? callee->line : 0);
 	sonde_buffer_put_char(out, '\n');

@@ -86,7 +86,7 @@ enum sonde_status chrome_write_ids(struct chrome_writer *writer, struct sonde_er
 {
 	size_t processes = sonde_definitions_process_count(writer->definitions);
 	uint32_t *last = calloc(processes + 1, sizeof(*last));
-	struct sonde_key_map used = { 0 };
+	struct sonde_key_map used = { NULL };
 	bool done = false;
 
 	writer->pids = calloc(processes + 1, sizeof(*writer->pids));

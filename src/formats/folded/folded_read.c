@@ -405,7 +405,6 @@ int folded_probe(const char *path)
 		size = (size_t)(end - text);
 	}
 	count = count_stacks(text, size, &has_frames);
-	if (count <= 0)
-		return 0;
-	return has_frames ? 60 : 15;
+	/* lines of a word and a number may be anything */
+	return count > 0 && has_frames ? 60 : 0;
 }

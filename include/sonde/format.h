@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* One way to write a format: a word, and what it does. */
+/* One way to write a format: a word, and what it does. One that ends in '=' takes a value behind it. */
 struct sonde_format_style {
 	const char *word;
 	const char *help;

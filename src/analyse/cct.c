@@ -399,25 +399,3 @@ uint32_t cct_function_context(const struct cct *cct, uint32_t context)
 		context = cct->contexts[context].parent;
 	return context;
 }
-
-double cct_metric_ns(const char *name, const char *unit)
-{
-	static const struct {
-		const char *text;
-		double ns;
-	} units[] = { { "sec", 1e9 }, { "s", 1e9 },    { "msec", 1e6 }, { "ms", 1e6 },
-		      { "us", 1e3 },  { "usec", 1e3 }, { "nsec", 1 },	{ "ns", 1 } };
-	const char *bracket = strrchr(name, '(');
-	const char *text = bracket ? bracket + 1 : "";
-	size_t length = strcspn(text, ")");
-
-	if (unit && *unit) {
-		text = unit;
-		length = strlen(unit);
-	}
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		if (strlen(units[i].text) == length && !strncasecmp(text, units[i].text, length))
-			return units[i].ns;
-	}
-	return 0;
-}

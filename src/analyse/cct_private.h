@@ -52,9 +52,6 @@ void cct_calls_add(struct cct_calls *calls, const struct cct_calls *more);
 /* One more place with some of a metric. Of places with as much the lowest is kept. */
 void cct_spread_add(struct cct_spread *spread, uint32_t place, double value);
 
-/* Nanoseconds in one of what a metric counts, by its name or unit: 1e9 of "CPUTIME (sec)". 0: no time. */
-double cct_metric_ns(const char *name, const char *unit);
-
 /*
  * The definitions of a tree, made of those of a recording: processes, tracks, clocks and attributes as they
  * are, and of functions and modules those that its contexts have.

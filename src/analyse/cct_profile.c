@@ -13,6 +13,7 @@
 #include "base/vec.h"
 #include "model/call_tree.h"
 #include "model/filters.h"
+#include "model/metric.h"
 #include "model/recording.h"
 
 #define NS_PER_SECOND 1e9
@@ -141,13 +142,6 @@ static enum sonde_status take_contexts(struct work *work, struct sonde_error *er
 	return status ? status : cct_body_add_recursion(work->body, err);
 }
 
-static bool is_point(const struct sonde_definitions *definitions, const struct sonde_metric *metric)
-{
-	const char *scope = sonde_definitions_string(definitions, metric->scope);
-
-	return !metric->statistic && (!*scope || !strcmp(scope, "point"));
-}
-
 /* What all tracks have of a metric, where the recording says that at once; 1 where it does not. */
 static double known_sum(struct sonde_recording *recording, const struct sonde_metric *point)
 {
@@ -180,9 +174,9 @@ static uint32_t first_metric(struct sonde_recording *recording)
 		const struct sonde_metric *metric = sonde_definitions_metric(definitions, i);
 		double sum;
 
-		if (!is_point(definitions, metric) || metric->hidden)
+		if (!sonde_metric_is_point(definitions, metric) || metric->hidden)
 			continue;
-		sum = cct_metric_ns(sonde_definitions_string(definitions, metric->name),
+		sum = sonde_metric_ns(sonde_definitions_string(definitions, metric->name),
 				    sonde_definitions_string(definitions, metric->unit));
 		if (sum > 0)
 			sum *= known_sum(recording, metric);
@@ -203,7 +197,7 @@ static enum sonde_status take_metric(struct work *work, uint32_t number, struct 
 	struct cct_metric *added;
 	enum sonde_status status;
 
-	if (!metric || !is_point(definitions, metric) || work->metrics[number] != SONDE_NONE)
+	if (!metric || !sonde_metric_is_point(definitions, metric) || work->metrics[number] != SONDE_NONE)
 		return SONDE_OK;
 	work->metrics[number] = work->body->cct.metric_count;
 	status = cct_add_metric(
@@ -212,7 +206,7 @@ static enum sonde_status take_metric(struct work *work, uint32_t number, struct 
 	if (status)
 		return status;
 	added->hidden = metric->hidden;
-	added->ns = cct_metric_ns(added->name, sonde_definitions_string(definitions, metric->unit));
+	added->ns = sonde_metric_ns(added->name, sonde_definitions_string(definitions, metric->unit));
 	return SONDE_OK;
 }
 

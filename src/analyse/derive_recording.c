@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "formats/hpcdb/hpcdb_taxonomy.h"
 #include "model/context_union.h"
+#include "model/metric.h"
 #include "model/recording.h"
 
 #define FORMULA_LIMIT 100000 /* looked at */
@@ -95,7 +96,7 @@ static enum sonde_status look_up(struct cct *cct, struct sonde_recording *record
 	if (status < 0)
 		return status;
 	metric = &cct->metrics[cct->metric_count - 1];
-	metric->ns = cct_metric_ns(metric->name, "");
+	metric->ns = sonde_metric_ns(metric->name, "");
 	look_up_values(recording, number, false, map, source_count, metric->self);
 	look_up_values(recording, number, true, map, source_count, metric->total);
 	forget_unknown(metric->self, cct->context_count);

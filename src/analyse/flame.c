@@ -11,6 +11,7 @@
 
 #include "base/map.h"
 #include "base/sort.h"
+#include "model/context_frame.h"
 
 /* A frame while frames are made. */
 struct draft {
@@ -30,13 +31,6 @@ struct making {
 	struct sonde_sort_item *order; /* drafts that may stay, the widest first */
 	size_t order_count;
 };
-
-/* Measurements that nobody looked up names for call instructions. */
-static bool has_frame(const struct sonde_context *context)
-{
-	return context->kind == SONDE_CONTEXT_FUNCTION || context->kind == SONDE_CONTEXT_ENTRY ||
-	       context->kind == SONDE_CONTEXT_ROOT || context->relation != SONDE_CONTEXT_ENCLOSED;
-}
 
 /* What contexts of one label have in common. Places do not fit, but are as good as never mistaken. */
 static uint64_t label_key(const struct sonde_context *context)
@@ -127,7 +121,8 @@ static enum sonde_status make_drafts(struct making *making, struct sonde_error *
 	for (i = 0; i < cct->context_count; i++) {
 		const struct sonde_context *context = &cct->contexts[i];
 		uint32_t above = i ? making->frame_of[context->parent] : SONDE_NONE;
-		uint32_t number = has_frame(context) ? find_draft(making, i, above) : above;
+		uint32_t number = sonde_context_has_frame(context) ? find_draft(making, i, above) :
+								     above;
 		struct flame_frame *frame;
 
 		if (number == SONDE_NONE)
@@ -404,19 +399,7 @@ void flame_release(struct flame *flame)
 
 const char *flame_context_name(const struct cct *cct, uint32_t context, char *space, size_t size)
 {
-	const struct sonde_context *found = &cct->contexts[context];
-	const char *name;
-
-	if (found->kind == SONDE_CONTEXT_FUNCTION && found->function != SONDE_NONE) {
-		const struct sonde_function *function =
-			sonde_definitions_function(cct->definitions, found->function);
-
-		/* In full: a label is cut where the space ends. */
-		if (function && function->name)
-			return sonde_definitions_string(cct->definitions, function->name);
-	}
-	name = sonde_context_label(cct->definitions, found, space, size);
-	return *name ? name : "(no name)";
+	return sonde_context_frame_name(cct->definitions, &cct->contexts[context], space, size);
 }
 
 uint32_t flame_context_module(const struct cct *cct, uint32_t context)

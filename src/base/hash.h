@@ -29,6 +29,12 @@ static inline uint64_t sonde_hash_mix(uint64_t value)
 	return value ^ value >> 31;
 }
 
+/* Of several numbers, one after the other; not the same for another order. */
+static inline uint64_t sonde_hash_also(uint64_t hash, uint64_t more)
+{
+	return sonde_hash_mix(sonde_hash_mix(hash + SONDE_HASH_FACTOR_1) ^ more);
+}
+
 /* FNV-1a, for few bytes: begins with SONDE_HASH_START, goes on with what it gave before. */
 #define SONDE_HASH_START UINT64_C(0xcbf29ce484222325)
 static inline uint64_t sonde_hash_bytes(uint64_t hash, const void *data, size_t size)

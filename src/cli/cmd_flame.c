@@ -9,11 +9,11 @@
 #include "cli/flame.h"
 #include "cli/report_file.h"
 #include "cli/text.h"
+#include "formats/folded/folded_line.h"
 
 #define DEFAULT_SHARE 1e-4     /* a tenth of a pixel on most screens */
 #define MOST_FRAMES 200000     /* what a browser can still take */
 #define MOST_DEPTH 1000	       /* levels: 18,000 pixels */
-#define MOST_FOLDED_DEPTH 5000 /* a line has as many names */
 #define NARROWEST_PICTURE 320
 #define WIDEST_PICTURE 100000
 
@@ -126,7 +126,7 @@ static int check_options(struct flame_run *run)
 	run->wanted = (struct flame_options){
 		.min_share = options->folded ? 0 : DEFAULT_SHARE,
 		.most_frames = options->folded ? 0 : MOST_FRAMES,
-		.most_depth = options->folded ? MOST_FOLDED_DEPTH : MOST_DEPTH,
+		.most_depth = options->folded ? FOLDED_MOST_DEPTH : MOST_DEPTH,
 		.keep_vanished = options->folded,
 	};
 	return options->min ? parse_share(cli, options->min, &run->wanted.min_share) : CLI_OK;

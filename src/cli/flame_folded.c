@@ -1,40 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stacks a line, as flamegraph.pl and many other tools read them. */
-#include <math.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "cli/flame.h"
-#include "cli/text.h"
+#include "formats/folded/folded_line.h"
+#include "model/context_frame.h"
 
 /* Every line has all names above it: of a deep tree that is more than anybody wants. */
 #define MOST_BYTES ((size_t)1 << 30)
 
-/* A sum that is given out in whole pieces: what rounding took from one is in the next. */
-struct pieces {
-	double scale, sum;
-	uint64_t given;
-};
-
-static uint64_t next_piece(struct pieces *pieces, double value)
+/* The stack that those of its calls begin with ends there; nobody knows who called what is in a silent one. */
+static size_t end_of_path(const struct sonde_buffer *path, const struct flame *flame,
+			  const struct flame_frame *frame)
 {
-	uint64_t until, piece;
+	uint32_t context = flame->labels.items[frame->label].context;
 
-	pieces->sum += value * pieces->scale;
-	until = pieces->sum < (double)UINT64_MAX / 2 ? (uint64_t)(pieces->sum + .5) : pieces->given;
-	piece = until - pieces->given;
-	pieces->given = until;
-	return piece;
-}
-
-/* Names part at ';', so none may have one; a line feed would end the line. */
-static void put_name(struct sonde_buffer *out, const char *name)
-{
-	size_t at = out->size;
-
-	cli_put_escaped(out, name);
-	for (; at < out->size; at++)
-		if (out->data[at] == ';')
-			out->data[at] = ':';
+	return sonde_context_is_silent(&flame->cct->contexts[context]) ? 0 : path->size;
 }
 
 /* The stack of each frame begins with that of its parent, which is in `path` already. */
@@ -47,8 +28,8 @@ static bool put_path(struct sonde_buffer *path, const struct flame *flame, uint3
 	path->size = frame->depth > 1 ? ends[frame->depth - 1] : 0;
 	if (path->size)
 		sonde_buffer_put_char(path, ';');
-	put_name(path, flame_label_name(flame, frame->label, space));
-	ends[frame->depth] = path->size;
+	folded_put_name(path, flame_label_name(flame, frame->label, space), !path->size);
+	ends[frame->depth] = end_of_path(path, flame, frame);
 	return !path->failed;
 }
 
@@ -56,19 +37,16 @@ static void put_line(struct sonde_buffer *out, const struct sonde_buffer *path, 
 		     uint64_t now, bool both)
 {
 	sonde_buffer_put(out, path->data, path->size);
-	if (both) {
-		sonde_buffer_put_char(out, ' ');
-		sonde_buffer_put_u64(out, before);
-	}
-	sonde_buffer_put_char(out, ' ');
-	sonde_buffer_put_u64(out, now);
+	if (both)
+		folded_put_count(out, before);
+	folded_put_count(out, now);
 	sonde_buffer_put_char(out, '\n');
 }
 
 bool flame_put_folded(struct sonde_buffer *out, const struct flame *flame)
 {
 	double ns = flame->cct->metrics[flame->metric].ns;
-	struct pieces now = { .scale = ns > 0 ? ns : 1 }, before = now;
+	struct folded_pieces now = { .scale = ns > 0 ? ns : 1 }, before = now;
 	size_t *ends = calloc((size_t)flame->most_depth + 2, sizeof(*ends));
 	struct sonde_buffer path = { 0 };
 	uint32_t i;
@@ -82,8 +60,8 @@ bool flame_put_folded(struct sonde_buffer *out, const struct flame *flame)
 			out->failed = true;
 			break;
 		}
-		was = next_piece(&before, frame->before_self + frame->before_left_out);
-		is = next_piece(&now, frame->self + frame->left_out);
+		was = folded_next_piece(&before, frame->before_self + frame->before_left_out);
+		is = folded_next_piece(&now, frame->self + frame->left_out);
 		if (was || is)
 			put_line(out, &path, was, is, flame->is_difference);
 		if (!frame->depth)

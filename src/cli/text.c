@@ -5,84 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/utf8.h"
-
-static uint32_t code_point_of(const char *text, size_t length)
-{
-	const unsigned char *c = (const unsigned char *)text;
-
-	switch (length) {
-	case 1:
-		return c[0];
-	case 2:
-		return (uint32_t)(c[0] & 0x1f) << 6 | (c[1] & 0x3f);
-	case 3:
-		return (uint32_t)(c[0] & 0x0f) << 12 | (uint32_t)(c[1] & 0x3f) << 6 | (c[2] & 0x3f);
-	default:
-		return (uint32_t)(c[0] & 0x07) << 18 | (uint32_t)(c[1] & 0x3f) << 12 |
-		       (uint32_t)(c[2] & 0x3f) << 6 | (c[3] & 0x3f);
-	}
-}
-
-/* Controls, line and paragraph separators, and what changes the direction of writing. */
-static bool is_harmful(uint32_t c)
-{
-	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x061c || c == 0x200e || c == 0x200f ||
-	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
-}
-
-static void put_escape(struct sonde_buffer *out, uint32_t c)
-{
-	sonde_buffer_put_char(out, '\\');
-	if (c == '\n' || c == '\t' || c == '\r') {
-		sonde_buffer_put_char(out, c == '\n' ? 'n' : c == '\t' ? 't' : 'r');
-	} else if (c < 0x100) {
-		sonde_buffer_put_char(out, 'x');
-		sonde_buffer_put_hex(out, c, 2);
-	} else {
-		sonde_buffer_put_char(out, 'u');
-		sonde_buffer_put_hex(out, c, 4);
-	}
-}
-
-/* Bytes at the start of a text that are printable ASCII. */
-static size_t plain_length(const char *text, size_t size)
-{
-	size_t length = 0;
-
-	while (length < size && text[length] >= ' ' && text[length] <= '~')
-		length++;
-	return length;
-}
 
 size_t cli_next_character(const char *text, size_t size, uint32_t *character)
 {
 	size_t length = sonde_utf8_length(text, size);
 
-	*character = length ? code_point_of(text, length) : 0xfffd;
-	if (is_harmful(*character) || *character == 0xfffe || *character == 0xffff)
+	*character = length ? sonde_utf8_code_point(text, length) : 0xfffd;
+	if (sonde_is_harmful(*character) || *character == 0xfffe || *character == 0xffff)
 		*character = 0xfffd;
 	return length ? length : 1;
 }
 
 void cli_put_escaped_sized(struct sonde_buffer *out, const char *text, size_t size)
 {
-	while (size) {
-		size_t length = plain_length(text, size);
-		uint32_t c = ' ';
-
-		if (!length) {
-			length = sonde_utf8_length(text, size);
-			c = length ? code_point_of(text, length) : (unsigned char)*text;
-		}
-
-		if (!length || is_harmful(c))
-			put_escape(out, c);
-		else
-			sonde_buffer_put(out, text, length);
-		text += length ? length : 1;
-		size -= length ? length : 1;
-	}
+	sonde_put_escaped(out, text, size);
 }
 
 void cli_put_escaped(struct sonde_buffer *out, const char *text)

@@ -70,6 +70,9 @@ enum sonde_status sonde_format_check_style(const struct sonde_format *format, co
 /* Whether a style (words with commas, or NULL) has this word: for a format's create. */
 bool sonde_format_has_style(const char *style, const char *word);
 
+/* Of a word that ends in '=': what a style has behind it, borrowed, up to `length`; NULL: it has not. */
+const char *sonde_format_style_value(const char *style, const char *word, size_t *length);
+
 /* The format that is written and whose recordings have names that end like this one, or NULL. */
 const struct sonde_format *sonde_format_by_suffix(const char *path);
 

@@ -157,7 +157,11 @@ const struct sonde_format *sonde_format_by_suffix(const char *path)
 static bool is_style(const struct sonde_format_style *styles, const char *word, size_t length)
 {
 	for (; styles && styles->word; styles++) {
-		if (strlen(styles->word) == length && !memcmp(styles->word, word, length))
+		size_t own = strlen(styles->word);
+		bool takes_value = own && styles->word[own - 1] == '=';
+
+		if ((takes_value ? length > own : length == own) &&
+		    !memcmp(styles->word, word, own))
 			return true;
 	}
 	return false;
@@ -211,6 +215,22 @@ bool sonde_format_has_style(const char *style, const char *word)
 		style += length + (style[length] == ',');
 	}
 	return false;
+}
+
+const char *sonde_format_style_value(const char *style, const char *word, size_t *length)
+{
+	size_t own = strlen(word);
+
+	while (style && *style) {
+		*length = strcspn(style, ",");
+		if (*length > own && !memcmp(word, style, own)) {
+			*length -= own;
+			return style + own;
+		}
+		style += *length + (style[*length] == ',');
+	}
+	*length = 0;
+	return NULL;
 }
 
 /* Whether there is anything at `path` that a replacement would destroy. */

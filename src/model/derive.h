@@ -53,6 +53,29 @@ enum sonde_status sonde_derive_profile_new(struct sonde_derived_profile *profile
 					   struct sonde_error *err);
 
 /*
+ * Samples -> values, of one track at a time: the time from each sample to the next, and how many there were.
+ */
+struct sonde_sample_metrics {
+	uint32_t time, samples; /* metrics of the target */
+};
+
+enum sonde_status sonde_sample_metrics_init(struct sonde_sample_metrics *metrics,
+					    struct sonde_definitions *target,
+					    struct sonde_error *err);
+
+struct sonde_sample_sums;
+struct sonde_sample_sums *sonde_sample_sums_new(void);
+void sonde_sample_sums_free(struct sonde_sample_sums *sums);
+
+/* A sample, in the order of time; false where memory failed. */
+bool sonde_sample_sums_add(struct sonde_sample_sums *sums, uint64_t time_ns, uint32_t context);
+
+/* Hands on the values, in the order of contexts. */
+enum sonde_status sonde_sample_sums_feed(struct sonde_sample_sums *sums,
+					 const struct sonde_sample_metrics *metrics, uint32_t track,
+					 struct sonde_sink *next, struct sonde_error *err);
+
+/*
  * Samples -> events, for all tracks of a recording. What is called is a function; a line, loop or
  * instruction belongs to the function around it, and is one itself where there is none. Functions
  * are defined anew in the process of a track where they are not of that process.

@@ -161,6 +161,7 @@ static bool definitions_may_stay(const struct run *run, const struct sonde_defin
 static bool ids_may_stay(const struct run *run)
 {
 	return run->source_count == 1 && !run->sources[0].derives_profile &&
+	       !run->sources[0].derives_values &&
 	       run->pieces.count == run->track_count &&
 	       definitions_may_stay(run, run->sources[0].recording->definitions);
 }
@@ -195,11 +196,7 @@ static enum sonde_status build_target(struct run *run, struct sonde_error *err)
 		if (status)
 			return status;
 	}
-	for (size_t i = 0; i < run->source_count; i++) {
-		if (run->sources[i].derives_profile)
-			return sonde_derived_profile_init(&run->derived_profile, run->target, err);
-	}
-	return SONDE_OK;
+	return sonde_run_define_derived(run, err);
 }
 
 static enum sonde_status prepare(struct run *run, struct sonde_recording *const *sources,

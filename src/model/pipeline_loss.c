@@ -46,6 +46,10 @@ uint64_t sonde_run_count_lane(struct sonde_recording *recording, unsigned int la
 	if (lane == SONDE_LANE_CONTEXTS &&
 	    !sonde_recording_contexts(recording, &contexts, &context_count, NULL))
 		count = context_count;
+	for (uint32_t i = 0; lane == SONDE_LANE_SAMPLES &&
+			     i < sonde_definitions_track_count(recording->definitions);
+	     i++)
+		count += sonde_definitions_track(recording->definitions, i)->sample_count;
 	return count ? count : 1;
 }
 
@@ -88,6 +92,16 @@ static enum sonde_status count_lost_lanes(struct run *run, struct sonde_error *e
 			if (status)
 				return status;
 			lost &= ~(unsigned int)(SONDE_LANE_SAMPLES | SONDE_LANE_CONTEXTS);
+		}
+		if (source->derives_values) {
+			enum sonde_status status = sonde_loss_add(
+				run->loss, "times of samples",
+				"the target holds how long was spent where, and not when",
+				sonde_run_count_lane(source->recording, SONDE_LANE_SAMPLES), err);
+
+			if (status)
+				return status;
+			lost &= ~(unsigned int)SONDE_LANE_SAMPLES;
 		}
 		for (size_t k = 0; k < sizeof(lanes) / sizeof(lanes[0]); k++) {
 			enum sonde_status status = SONDE_OK;

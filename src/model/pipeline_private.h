@@ -32,6 +32,7 @@ struct source {
 	bool passes_contexts;
 	bool passes_values;
 	bool passes_samples;
+	bool derives_values;		      /* its samples become values */
 	bool derives_profile;		      /* its events become contexts, values and samples */
 	struct sonde_derived_events *derived; /* its samples become events; else NULL */
 	/* Of its contexts: their numbers in the target's tree; NULL: the same. */
@@ -61,6 +62,7 @@ struct run {
 	struct sonde_context *own_contexts; /* a copy with the target's ids, or NULL */
 	struct sonde_context_union *tree;   /* of several trees, or of what is derived; or NULL */
 	struct sonde_derived_profile derived_profile;
+	struct sonde_sample_metrics sample_metrics; /* of values derived from samples */
 	/* for the result */
 	_Atomic uint64_t events_read, events_fed, events_written, calls_opened, calls_closed, details,
 		details_written, details_unlinked;
@@ -115,6 +117,8 @@ enum sonde_status sonde_run_piece(void *user, size_t number, struct sonde_error 
 /* pipeline_profile.c */
 /* Decides what becomes of the lanes; before definitions are built, which may depend on it. */
 enum sonde_status sonde_run_plan(struct run *run, struct sonde_error *err);
+/* Defines in the target what is derived: metrics, and names of entries. */
+enum sonde_status sonde_run_define_derived(struct run *run, struct sonde_error *err);
 /* Makes the tree of the target and hands it over. */
 enum sonde_status sonde_run_feed_contexts(struct run *run, struct sonde_error *err);
 /* Samples and values of a track that are handed on as they are. */

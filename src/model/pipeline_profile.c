@@ -62,8 +62,8 @@ static enum sonde_status refuse_values(struct source *source, struct sonde_error
 
 static bool has_only_values(const struct source *source)
 {
-	return has(source, SONDE_LANE_VALUES) &&
-	       !has(source, SONDE_LANE_EVENTS) && !has(source, SONDE_LANE_SAMPLES);
+	return has(source, SONDE_LANE_VALUES) && !has(source, SONDE_LANE_EVENTS) &&
+	       !has(source, SONDE_LANE_SAMPLES);
 }
 
 static enum sonde_status plan_source(struct run *run, struct source *source,
@@ -79,8 +79,15 @@ static enum sonde_status plan_source(struct run *run, struct source *source,
 				sonde_run_holds(run, SONDE_LANE_VALUES);
 	source->derives_profile = has(source, SONDE_LANE_EVENTS) && !has_tree && holds_tree &&
 				  !sonde_run_holds(run, SONDE_LANE_EVENTS);
-	if (sonde_select_is_needed(&run->spec) && (source->passes_samples || source->passes_values))
+	if (sonde_select_is_needed(&run->spec) &&
+	    (source->passes_samples || source->passes_values ||
+	     (source->passes_contexts && has(source, SONDE_LANE_SAMPLES))))
 		return refuse_selection(source, err);
+	source->derives_values = source->passes_contexts && has(source, SONDE_LANE_SAMPLES) &&
+				 sonde_run_holds(run, SONDE_LANE_VALUES) &&
+				 !sonde_run_holds(run, SONDE_LANE_SAMPLES) &&
+				 !sonde_run_holds(run, SONDE_LANE_EVENTS) &&
+				 (!source->passes_values || sonde_run_cuts(run));
 	if (source->passes_values && sonde_run_cuts(run)) {
 		source->passes_values = false;
 		return sonde_loss_add(
@@ -265,6 +272,7 @@ struct passage {
 	struct tally *tally;
 	uint32_t track; /* in the target */
 	/* samples */
+	struct sonde_sample_sums *sums; /* what they become; NULL: they stay samples */
 	uint64_t from_ns, last_ns;
 	bool has_before, is_open, is_over;
 	uint32_t before;  /* the context before the piece of time is reached */
@@ -298,6 +306,11 @@ static enum sonde_status put_sample(struct passage *passage, uint64_t time_ns, u
 				    struct sonde_error *err)
 {
 	passage->current = context;
+	if (passage->sums)
+		return sonde_sample_sums_add(passage->sums, time_ns,
+					     place(passage->source, context)) ?
+			       SONDE_OK :
+			       sonde_fail_nomem(err);
 	passage->space.samples[passage->count++] = (struct sonde_sample){
 		.time_ns = time_ns,
 		.track = passage->track,
@@ -471,6 +484,40 @@ static enum sonde_status pass_values(struct passage *passage, uint32_t track,
 	return status;
 }
 
+/* Samples for a target of values: their sums. */
+static enum sonde_status pass_sums(struct passage *passage, uint32_t track, struct sonde_error *err)
+{
+	struct sonde_sink *next = &passage->tally->base;
+	enum sonde_status status;
+
+	passage->sums = sonde_sample_sums_new();
+	if (!passage->sums)
+		return sonde_fail_nomem(err);
+	status = pass_samples(passage, track, err);
+	if (!status)
+		status = sonde_sample_sums_feed(passage->sums, &passage->run->sample_metrics,
+						passage->track, next, err);
+	sonde_sample_sums_free(passage->sums);
+	passage->sums = NULL;
+	return status;
+}
+
+enum sonde_status sonde_run_define_derived(struct run *run, struct sonde_error *err)
+{
+	bool derives_profile = false, derives_values = false;
+	enum sonde_status status = SONDE_OK;
+
+	for (size_t i = 0; i < run->source_count; i++) {
+		derives_profile |= run->sources[i].derives_profile;
+		derives_values |= run->sources[i].derives_values;
+	}
+	if (derives_profile)
+		status = sonde_derived_profile_init(&run->derived_profile, run->target, err);
+	if (!status && derives_values)
+		status = sonde_sample_metrics_init(&run->sample_metrics, run->target, err);
+	return status;
+}
+
 enum sonde_status sonde_run_feed_profile(struct run *run, const struct piece *piece,
 					 struct tally *tally, struct sonde_error *err)
 {
@@ -478,7 +525,7 @@ enum sonde_status sonde_run_feed_profile(struct run *run, const struct piece *pi
 	enum sonde_status status = SONDE_OK;
 	struct passage *passage;
 
-	if (!source->passes_samples && !source->passes_values)
+	if (!source->passes_samples && !source->passes_values && !source->derives_values)
 		return SONDE_OK;
 	passage = calloc(1, sizeof(*passage));
 	if (!passage)
@@ -492,6 +539,8 @@ enum sonde_status sonde_run_feed_profile(struct run *run, const struct piece *pi
 	passage->last_ns = run->spec.to_ns ? run->spec.to_ns - 1 : UINT64_MAX;
 	if (source->passes_samples)
 		status = pass_samples(passage, piece->track, err);
+	if (!status && source->derives_values)
+		status = pass_sums(passage, piece->track, err);
 	if (!status && source->passes_values)
 		status = pass_values(passage, piece->track, err);
 	free(passage);

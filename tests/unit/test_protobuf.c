@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The protobuf wire format: the examples of its documentation, every type, and hostile fields. */
+/* The protobuf wire format: the examples of its documentation, every type, hostile fields; and
+ * what is written. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -109,12 +110,89 @@ static void test_hostile(void **state)
 	}
 }
 
+static void test_put(void **state)
+{
+	static const char expected[] =
+		"\x08\x96\x01"
+		"\x12\x07testing"
+		"\x1a\x03\x08\x96\x01"
+		"\x29\x01\x02\x03\x04\x05\x06\x07\x08"
+		"\x31\x00\x00\x00\x00\x00\x00\xf8\x3f"
+		"\x3a\x04z\xef\xbf\xbd"
+		"\xf8\xff\xff\xff\x0f\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01";
+	struct sonde_buffer out = { 0 };
+	size_t start;
+
+	(void)state;
+	sonde_protobuf_put_uint(&out, 1, 150);
+	sonde_protobuf_put_string(&out, 2, "testing", 7);
+	start = sonde_protobuf_begin(&out, 3);
+	sonde_protobuf_put_uint(&out, 1, 150);
+	sonde_protobuf_end(&out, start);
+	sonde_protobuf_put_fixed64(&out, 5, 0x0807060504030201);
+	sonde_protobuf_put_double(&out, 6, 1.5);
+	sonde_protobuf_put_string(&out, 7, "z\xff", 2);
+	sonde_protobuf_put_uint(&out, 0x1fffffff, UINT64_MAX);
+	assert_int_equal(out.size, sizeof(expected) - 1);
+	assert_memory_equal(out.data, expected, out.size);
+	sonde_buffer_release(&out);
+}
+
+/* Messages within messages, of every length of length. */
+static void test_put_nested(void **state)
+{
+	static const size_t sizes[] = { 0, 1, 127, 128, 16383, 16384, 3000000 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct sonde_buffer out = { 0 };
+		struct sonde_protobuf_field outer, inner;
+		struct sonde_bytes bytes;
+		char *text = malloc(sizes[i] + 1);
+		size_t first, second;
+
+		memset(text, 'x', sizes[i] + 1);
+		first = sonde_protobuf_begin(&out, 1);
+		second = sonde_protobuf_begin(&out, 100000);
+		sonde_buffer_put(&out, text, sizes[i]);
+		sonde_protobuf_end(&out, second);
+		sonde_protobuf_end(&out, first);
+		assert_false(out.failed);
+		bytes = sonde_bytes_of(out.data, out.size);
+		assert_int_equal(sonde_protobuf_next(&bytes, &outer, NULL), SONDE_OK);
+		assert_int_equal(sonde_protobuf_next(&outer.bytes, &inner, NULL), SONDE_OK);
+		assert_int_equal(inner.number, 100000);
+		assert_int_equal(inner.bytes.size, sizes[i]);
+		assert_memory_equal(inner.bytes.data, text, sizes[i]);
+		assert_int_equal(sonde_protobuf_next(&bytes, &outer, NULL), SONDE_END);
+		free(text);
+		sonde_buffer_release(&out);
+	}
+}
+
+static void test_numbers(void **state)
+{
+	static const int64_t numbers[] = { 0, -1, 1, -2, 63, -64, 64, INT64_MAX, INT64_MIN };
+	static const uint64_t edges[] = { 0, 127, 128, 16383, 16384, 1ull << 63, UINT64_MAX };
+	char space[SONDE_PROTOBUF_VARINT_SIZE];
+
+	(void)state;
+	assert_int_equal(sonde_protobuf_zigzag(-1), 1);
+	assert_int_equal(sonde_protobuf_zigzag(1), 2);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		assert_int_equal(sonde_protobuf_unzigzag(sonde_protobuf_zigzag(numbers[i])),
+				 numbers[i]);
+	for (size_t i = 0; i < sizeof(edges) / sizeof(edges[0]); i++)
+		assert_int_equal(sonde_protobuf_varint_at(space, edges[i]) - space,
+				 sonde_protobuf_varint_length(edges[i]));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fields),
-		cmocka_unit_test(test_largest),
-		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_fields),	   cmocka_unit_test(test_largest),
+		cmocka_unit_test(test_hostile),	   cmocka_unit_test(test_put),
+		cmocka_unit_test(test_put_nested), cmocka_unit_test(test_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

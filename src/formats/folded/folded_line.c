@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names and numbers of folded stacks. */
+#include "formats/folded/folded_line.h"
+
+#include "base/escape.h"
+
+bool folded_put_name(struct sonde_buffer *out, const char *name, bool is_first)
+{
+	size_t at = out->size;
+	bool is_same = true;
+
+	if (is_first && *name == '#') {
+		sonde_buffer_put_text(out, "\\x23");
+		name++;
+		is_same = false;
+	}
+	is_same = sonde_put_escaped(out, name, strlen(name)) && is_same;
+	for (; at < out->size; at++) {
+		if (out->data[at] != ';')
+			continue;
+		out->data[at] = ':';
+		is_same = false;
+	}
+	return is_same;
+}
+
+uint64_t folded_next_piece(struct folded_pieces *pieces, double value)
+{
+	uint64_t until, piece;
+
+	pieces->sum += value * pieces->scale;
+	until = pieces->sum < (double)UINT64_MAX / 2 ? (uint64_t)(pieces->sum + .5) : pieces->given;
+	piece = until - pieces->given;
+	pieces->given = until;
+	return piece;
+}
+
+void folded_put_count(struct sonde_buffer *out, uint64_t count)
+{
+	sonde_buffer_put_char(out, ' ');
+	sonde_buffer_put_u64(out, count);
+}

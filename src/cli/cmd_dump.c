@@ -159,6 +159,16 @@ static uint32_t shown_track(const struct sonde_selection_spec *spec, size_t numb
 	return spec->track_count ? spec->tracks[number] : (uint32_t)number;
 }
 
+/* Makes a name fill a column of a screen. */
+static void pad_name(struct names *names, uint32_t id, size_t width)
+{
+	const struct name *name = names_get(names, id);
+
+	sonde_buffer_clear(&names->scratch);
+	cli_put_column(&names->scratch, name->text, name->length, width, false);
+	names_keep(names, id);
+}
+
 /* Text shows tracks in a column: all names get the same width. */
 static void pad_track_names(struct dump_run *run)
 {
@@ -179,7 +189,7 @@ static void pad_track_names(struct dump_run *run)
 	if (width > WIDEST_TRACK)
 		width = WIDEST_TRACK;
 	for (i = 0; i < count; i++)
-		names_pad(tracks, shown_track(spec, i), width);
+		pad_name(tracks, shown_track(spec, i), width);
 }
 
 static void init_dump(struct dump_run *run, struct cli *cli)

@@ -9,8 +9,8 @@
 #include <sonde/recording.h>
 
 #include "cli/cli.h"
-#include "cli/names.h"
-#include "cli/signatures.h"
+#include "model/names.h"
+#include "model/signatures.h"
 
 enum dump_time { DUMP_TIME_RELATIVE, DUMP_TIME_ABSOLUTE, DUMP_TIME_HUMAN };
 

@@ -158,7 +158,7 @@ static void put_context_json(struct dump_profile *dump, uint32_t number, const s
 	else
 		sonde_buffer_put_u64(out, context->parent);
 	sonde_buffer_put_format(out, ",\"kind\":\"%s\",\"relation\":\"%s\",\"name\":",
-				cli_context_kind_name(context->kind),
+				sonde_context_kind_name(context->kind),
 				relation_name(context->relation));
 	dump_profile_label(dump, number);
 	if (*place.file) {
@@ -192,7 +192,7 @@ static void put_context_csv(struct dump_profile *dump, uint32_t number, const st
 	sonde_buffer_put_format(out, "%u,", number);
 	if (context->parent != SONDE_NONE)
 		sonde_buffer_put_u64(out, context->parent);
-	sonde_buffer_put_format(out, ",%s,%s,", cli_context_kind_name(context->kind),
+	sonde_buffer_put_format(out, ",%s,%s,", sonde_context_kind_name(context->kind),
 				relation_name(context->relation));
 	dump_profile_label(dump, number);
 	sonde_buffer_put_char(out, ',');

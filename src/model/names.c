@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names by id, each encoded once. */
-#include "cli/names.h"
+#include "model/names.h"
 
 #include <string.h>
 
 #include "base/vec.h"
-#include "cli/text.h"
 
 static const struct name unknown = { .text = "?", .length = 1 };
 
@@ -29,8 +28,7 @@ static bool make_room(struct names *names, uint32_t id)
 	return true;
 }
 
-/* What stands in `scratch` becomes the name of an id. */
-static const struct name *keep(struct names *names, uint32_t id)
+const struct name *names_keep(struct names *names, uint32_t id)
 {
 	char *copy = NULL;
 
@@ -53,14 +51,5 @@ const struct name *names_add(struct names *names, uint32_t id)
 		return &unknown;
 	sonde_buffer_clear(&names->scratch);
 	names->encode(&names->scratch, names->lookup(names->definitions, id, space));
-	return keep(names, id);
-}
-
-void names_pad(struct names *names, uint32_t id, size_t width)
-{
-	const struct name *name = names_get(names, id);
-
-	sonde_buffer_clear(&names->scratch);
-	cli_put_column(&names->scratch, name->text, name->length, width, false);
-	keep(names, id);
+	return names_keep(names, id);
 }

@@ -11,8 +11,8 @@
 #define MINIBLOCK (PARQUET_DELTA_BLOCK / PARQUET_DELTA_MINIBLOCKS)
 #define VARINT_LONGEST 10
 
-/* Packs a multiple of eight values of `width` bits, 1 to 64, lowest bit first; gives the end. */
-static uint8_t *pack(uint8_t *place, const uint64_t *values, size_t count, unsigned int width)
+/* Packs a multiple of eight values of `width` bits, 33 to 64, lowest bit first; gives the end. */
+static uint8_t *pack_wide(uint8_t *place, const uint64_t *values, size_t count, unsigned int width)
 {
 	unsigned __int128 bits = 0;
 	unsigned int held = 0;
@@ -33,7 +33,30 @@ static uint8_t *pack(uint8_t *place, const uint64_t *values, size_t count, unsig
 	return place;
 }
 
-/* The same of narrower values, with a register for what is held. */
+/* The same of 1 to 32 bits, for which one register holds what is not stored yet. */
+static uint8_t *pack(uint8_t *place, const uint64_t *values, size_t count, unsigned int width)
+{
+	uint64_t bits = 0;
+	unsigned int held = 0;
+
+	if (width > 32)
+		return pack_wide(place, values, count, width);
+	for (size_t i = 0; i < count; i++) {
+		bits |= values[i] << held;
+		held += width;
+		if (held < 32)
+			continue;
+		sonde_store_u32le(place, (uint32_t)bits);
+		place += 4;
+		bits >>= 32;
+		held -= 32;
+	}
+	for (; held; held -= 8, bits >>= 8)
+		*place++ = (uint8_t)bits;
+	return place;
+}
+
+/* The same of values that are narrow anyway. */
 static uint8_t *pack32(uint8_t *place, const uint32_t *values, size_t count, unsigned int width)
 {
 	uint64_t bits = 0;
@@ -191,6 +214,20 @@ void parquet_put_delta32(struct sonde_buffer *out, const uint32_t *values, size_
 		}
 		put_delta_block(out, deltas, in, smallest);
 	}
+}
+
+void parquet_put_delta_run(struct sonde_buffer *out, int64_t value, size_t count)
+{
+	size_t blocks = count ? (count - 1 + PARQUET_DELTA_BLOCK - 1) / PARQUET_DELTA_BLOCK : 0;
+	size_t size = blocks * (1 + PARQUET_DELTA_MINIBLOCKS); /* no difference, widths of 0 */
+	char *place;
+
+	put_delta_head(out, count, count ? value : 0);
+	place = sonde_buffer_reserve(out, size);
+	if (!place)
+		return;
+	memset(place, 0, size);
+	out->size += size;
 }
 
 void parquet_put_bits(struct sonde_buffer *out, const uint8_t *values, size_t count)

@@ -24,6 +24,8 @@ void parquet_put_run(struct sonde_buffer *out, uint32_t value, size_t count, uns
 /* DELTA_BINARY_PACKED. Differences are modulo 2^64, or modulo 2^32 of the second. */
 void parquet_put_delta(struct sonde_buffer *out, const uint64_t *values, size_t count);
 void parquet_put_delta32(struct sonde_buffer *out, const uint32_t *values, size_t count);
+/* The same of one value over and over. */
+void parquet_put_delta_run(struct sonde_buffer *out, int64_t value, size_t count);
 
 /* One bit each; what is not 0 is true. */
 void parquet_put_bits(struct sonde_buffer *out, const uint8_t *values, size_t count);

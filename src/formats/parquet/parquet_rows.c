@@ -121,21 +121,43 @@ void parquet_rows_begin(struct parquet_rows *rows, size_t part)
 
 /* --- pages --- */
 
-/* Rows of the page that have a value, and which do: one level each. */
-static size_t put_levels(struct parquet_rows *rows, const struct parquet_column *column)
+/* Which rows of the page have a value; gives how many, and fills the levels where some have not. */
+static size_t find_levels(struct parquet_rows *rows, const struct parquet_column *column)
 {
-	struct sonde_buffer *out = &rows->plain;
-	size_t count = rows->page_rows, there = 0, begin = out->size;
+	size_t count = rows->page_rows, there = 0;
 	const uint32_t *codes = column->values;
 
-	if (!column->spec->is_optional)
-		return count;
+	if (column->is_constant)
+		return column->spec->kind != PARQUET_TEXT || column->constant_text ? count : 0;
+	if (column->spec->kind == PARQUET_TEXT) {
+		bool is_null = codes[0] == PARQUET_NULL_CODE;
+		size_t same = 1;
+
+		while (same < count && (codes[same] == PARQUET_NULL_CODE) == is_null)
+			same++;
+		if (same == count)
+			return is_null ? 0 : count;
+	} else if (!memchr(column->present, !column->present[0], count)) {
+		return column->present[0] ? count : 0;
+	}
 	for (size_t i = 0; i < count; i++) {
 		rows->levels[i] = column->spec->kind == PARQUET_TEXT ?
 					  codes[i] != PARQUET_NULL_CODE :
 					  column->present[i];
 		there += rows->levels[i];
 	}
+	return there;
+}
+
+/* One level for each row of an optional column; gives how many have a value. */
+static size_t put_levels(struct parquet_rows *rows, const struct parquet_column *column)
+{
+	struct sonde_buffer *out = &rows->plain;
+	size_t count = rows->page_rows, there, begin = out->size;
+
+	if (!column->spec->is_optional)
+		return count;
+	there = find_levels(rows, column);
 	sonde_put_u32le(out, 0);
 	if (there == count || !there)
 		parquet_put_run(out, there != 0, count, 1);
@@ -223,6 +245,11 @@ static void put_values(struct parquet_rows *rows, struct parquet_column *column,
 		sonde_buffer_clear(&column->long_texts);
 		break;
 	case PARQUET_U32:
+		if (column->is_constant) {
+			note_range(column, column->constant_number, column->constant_number);
+			parquet_put_delta_run(out, (int32_t)column->constant_number, count);
+			break;
+		}
 		if (count)
 			find_range32(column, count);
 		parquet_put_delta32(out, column->values, count);
@@ -240,25 +267,6 @@ static void put_values(struct parquet_rows *rows, struct parquet_column *column,
 		parquet_put_bits(out, column->values, count);
 		break;
 	}
-}
-
-/* What a constant column has in all rows of the page. */
-static void fill_constant(struct parquet_rows *rows, struct parquet_column *column)
-{
-	uint32_t *numbers = column->values;
-
-	if (column->spec->kind == PARQUET_TEXT) {
-		uint32_t code = column->constant_text ? 0 : PARQUET_NULL_CODE;
-
-		if (column->constant_text && !column->dictionary.count)
-			parquet_text_code(rows, (size_t)(column - rows->columns),
-					  column->constant_text);
-		for (size_t i = 0; column->spec->is_optional && i < rows->page_rows; i++)
-			numbers[i] = code;
-		return;
-	}
-	for (size_t i = 0; i < rows->page_rows; i++)
-		numbers[i] = (uint32_t)column->constant_number;
 }
 
 /* Puts a page with its head behind those of the column. `count` values, nulls counted. */
@@ -308,8 +316,8 @@ static enum sonde_status end_page(struct parquet_rows *rows, struct sonde_error 
 		struct parquet_column *column = &rows->columns[i];
 		size_t there;
 
-		if (column->is_constant)
-			fill_constant(rows, column);
+		if (column->is_constant && column->constant_text && !column->dictionary.count)
+			parquet_text_code(rows, i, column->constant_text);
 		sonde_buffer_clear(&rows->plain);
 		there = put_levels(rows, column);
 		if (there && there < rows->page_rows)

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
 #include "base/vec.h"
 
 static const struct name unknown = { .text = "?", .length = 1 };
@@ -52,4 +53,23 @@ const struct name *names_add(struct names *names, uint32_t id)
 	sonde_buffer_clear(&names->scratch);
 	names->encode(&names->scratch, names->lookup(names->definitions, id, space));
 	return names_keep(names, id);
+}
+
+uint64_t sonde_names_not_utf8(const struct sonde_definitions *definitions)
+{
+	const struct sonde_function *function;
+	const struct sonde_track *track;
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; (function = sonde_definitions_function(definitions, i)); i++) {
+		const char *name = sonde_definitions_string(definitions, function->name);
+
+		count += !sonde_utf8_valid(name, strlen(name));
+	}
+	for (uint32_t i = 0; (track = sonde_definitions_track(definitions, i)); i++) {
+		const char *name = sonde_definitions_string(definitions, track->name);
+
+		count += !sonde_utf8_valid(name, strlen(name));
+	}
+	return count;
 }

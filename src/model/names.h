@@ -37,6 +37,9 @@ const struct name *names_add(struct names *names, uint32_t id);
 /* What stands in `scratch` becomes the name of an id, in place of another. Never NULL. */
 const struct name *names_keep(struct names *names, uint32_t id);
 
+/* How many names of functions and tracks are not UTF-8: formats that are only UTF-8 change them. */
+uint64_t sonde_names_not_utf8(const struct sonde_definitions *definitions);
+
 static inline const struct name *names_get(struct names *names, uint32_t id)
 {
 	if (id < names->count && names->items[id].text)

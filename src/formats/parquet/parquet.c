@@ -8,6 +8,8 @@ const struct sonde_format sonde_format_parquet = {
 		.title = "Apache Parquet tables",
 		.shape = "folder",
 		.lanes_written = PARQUET_LANES_WRITTEN,
+		.kinds = SONDE_KINDS_ALL,
+		.facts = SONDE_FACTS_ALL,
 		.styles = parquet_styles,
 		.suffix = ".parquet",
 	},

@@ -8,8 +8,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/utf8.h"
 #include "formats/parquet/parquet.h"
+#include "model/names.h"
 #include "model/wall_clock.h"
 
 const struct sonde_format_style parquet_styles[] = {
@@ -166,26 +166,6 @@ static enum sonde_status track_end(struct sonde_sink *sink, uint32_t number,
 	return SONDE_OK;
 }
 
-/* Names that had to be changed. */
-static uint64_t count_bad_names(const struct sonde_definitions *definitions)
-{
-	const struct sonde_function *function;
-	const struct sonde_track *track;
-	uint64_t count = 0;
-
-	for (uint32_t i = 0; (function = sonde_definitions_function(definitions, i)); i++) {
-		const char *name = sonde_definitions_string(definitions, function->name);
-
-		count += !sonde_utf8_valid(name, strlen(name));
-	}
-	for (uint32_t i = 0; (track = sonde_definitions_track(definitions, i)); i++) {
-		const char *name = sonde_definitions_string(definitions, track->name);
-
-		count += !sonde_utf8_valid(name, strlen(name));
-	}
-	return count;
-}
-
 /* Closes a table of tracks; without rows there is none. */
 static enum sonde_status close_table(struct parquet_writer *writer, struct parquet_file *file,
 				     struct sonde_error *err)
@@ -219,7 +199,7 @@ static enum sonde_status complete(struct sonde_sink *sink, struct sonde_error *e
 	if (!status)
 		status = sonde_loss_add(writer->loss, "names that are not UTF-8",
 					"U+FFFD stands for each bad byte",
-					count_bad_names(writer->definitions), err);
+					sonde_names_not_utf8(writer->definitions), err);
 	return status;
 }
 

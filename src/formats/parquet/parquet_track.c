@@ -278,6 +278,7 @@ static enum sonde_status put_detail(struct parquet_track *track, struct parquet_
 			return SONDE_OK;
 		}
 	} else if (track->writer->without_details) {
+		track->left_out_details++;
 		return SONDE_OK;
 	}
 	sonde_buffer_clear(&track->json);
@@ -417,7 +418,9 @@ enum sonde_status parquet_track_events(struct parquet_track *track, const struct
 	enum sonde_status status = SONDE_OK;
 	struct parquet_rows *spans;
 
-	if (!track->writer->without[PARQUET_EVENT_TABLE])
+	if (track->writer->without[PARQUET_EVENT_TABLE])
+		track->left_out_events += batch->count;
+	else
 		status = put_event_rows(track, batch, err);
 	if (status || track->writer->without[PARQUET_SPAN_TABLE])
 		return status;

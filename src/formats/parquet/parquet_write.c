@@ -133,13 +133,20 @@ static enum sonde_status end_parts(struct parquet_writer *writer, uint32_t numbe
 	return status;
 }
 
-static enum sonde_status report_unread(struct parquet_writer *writer, struct parquet_track *track,
+static enum sonde_status report_losses(struct parquet_writer *writer, struct parquet_track *track,
 				       struct sonde_error *err)
 {
-	uint64_t unread = track->unread_details;
+	enum sonde_status status = sonde_loss_add(
+		writer->loss, "details", "the source cannot read them", track->unread_details, err);
 
-	track->unread_details = 0;
-	return sonde_loss_add(writer->loss, "details", "the source cannot read them", unread, err);
+	if (!status)
+		status = sonde_loss_add(writer->loss, "details", "the style leaves them out",
+					track->left_out_details, err);
+	if (!status)
+		status = sonde_loss_add(writer->loss, "events", "the style leaves out their table",
+					track->left_out_events, err);
+	track->unread_details = track->left_out_details = track->left_out_events = 0;
+	return status;
 }
 
 static enum sonde_status track_end(struct sonde_sink *sink, uint32_t number,
@@ -157,7 +164,7 @@ static enum sonde_status track_end(struct sonde_sink *sink, uint32_t number,
 		return status;
 	status = parquet_track_end(track, err);
 	if (!status)
-		status = report_unread(writer, track, err);
+		status = report_losses(writer, track, err);
 	if (status)
 		return status;
 	writer->tracks[number] = NULL;

@@ -52,7 +52,8 @@ struct parquet_track {
 	size_t pending_spans; /* rows that are in the page and not added yet */
 	struct signatures signatures;
 	struct sonde_buffer json;
-	uint64_t unread_details;
+	/* not reported yet */
+	uint64_t unread_details, left_out_details, left_out_events;
 };
 
 struct parquet_track *parquet_track_new(struct parquet_writer *writer);

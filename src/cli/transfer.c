@@ -124,6 +124,8 @@ static enum sonde_status run_pipeline(struct transfer *transfer, struct sonde_er
 	struct sonde_sink *sink = NULL;
 	enum sonde_status status;
 
+	for (size_t i = 0; i < transfer->count; i++)
+		create.source_lanes |= sonde_recording_lanes(transfer->sources[i]);
 	status = sonde_sink_create(target->output, &create, &sink, err);
 	if (status < 0)
 		return status;

@@ -46,6 +46,10 @@ uint64_t sonde_run_count_lane(struct sonde_recording *recording, unsigned int la
 	if (lane == SONDE_LANE_CONTEXTS &&
 	    !sonde_recording_contexts(recording, &contexts, &context_count, NULL))
 		count = context_count;
+	for (uint32_t i = 0; lane == SONDE_LANE_SAMPLES &&
+			     i < sonde_definitions_track_count(recording->definitions);
+	     i++)
+		count += sonde_definitions_track(recording->definitions, i)->sample_count;
 	return count ? count : 1;
 }
 

@@ -273,12 +273,14 @@ static enum sonde_status put_detail(struct parquet_track *track, struct parquet_
 	is_argument = detail.kind == SONDE_DETAIL_ARGUMENTS;
 	if (is_argument) {
 		signature = signatures_get(&track->signatures, detail.event_type, err);
-		if (!signature) {
-			track->unread_details++;
-			return SONDE_OK;
-		}
-	} else if (track->writer->without_details) {
-		track->left_out_details++;
+		track->unread_details += !signature;
+	} else {
+		track->left_out_details += track->writer->without_details;
+	}
+	/* it is there, but not in the file */
+	if ((is_argument && !signature) || (!is_argument && track->writer->without_details)) {
+		if (batch->unread_details)
+			++*batch->unread_details;
 		return SONDE_OK;
 	}
 	sonde_buffer_clear(&track->json);

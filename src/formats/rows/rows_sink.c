@@ -271,6 +271,9 @@ static enum sonde_status put_event(struct rows_track *track, const struct sonde_
 		lose(track->sink, ROWS_LOSS_UNREAD, 1);
 	else if (status == SONDE_OK && !extras.arguments && !extras.detail)
 		lose(track->sink, ROWS_LOSS_REGISTERS, 1);
+	/* it is there, but not in the file */
+	if (status == SONDE_OK && !extras.arguments && !extras.detail && batch->unread_details)
+		++*batch->unread_details;
 	track->writer.form->event(&track->writer, event, &extras);
 	return flush(track, FLUSH_SIZE, err);
 }
@@ -498,6 +501,18 @@ static const struct sonde_sink_ops sink_ops[] = {
 	[ROW_TABLE_OPEN] = ROWS_OPS(ROWS_LANES_WRITTEN, true),
 };
 
+/* What the source has most to say by, where that is known already. */
+static enum row_table table_for(unsigned int lanes)
+{
+	if (lanes & SONDE_LANE_EVENTS)
+		return ROW_EVENTS;
+	if (lanes & SONDE_LANE_VALUES)
+		return ROW_VALUES;
+	if (lanes & SONDE_LANE_SAMPLES)
+		return ROW_SAMPLES;
+	return lanes & SONDE_LANE_CONTEXTS ? ROW_CONTEXTS : ROW_TABLE_OPEN;
+}
+
 /* The table that a style names; SONDE_ARGUMENT where it names two. */
 static enum sonde_status table_of(const char *style, enum row_table *table, struct sonde_error *err)
 {
@@ -530,6 +545,8 @@ enum sonde_status rows_create(const char *path, const struct row_form *form,
 		free(sink);
 		return sonde_fail_nomem(err);
 	}
+	if (table == ROW_TABLE_OPEN)
+		table = table_for(options->source_lanes);
 	sink->base.ops = &sink_ops[table];
 	sink->loss = options->loss;
 	sink->form = form;

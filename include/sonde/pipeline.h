@@ -124,6 +124,9 @@ struct sonde_create_options {
 	bool replace;		 /* an existing recording is replaced, once the new one is whole */
 	struct sonde_loss *loss; /* where a writer counts what it cannot hold; may be NULL */
 	const char *style;	 /* words of sonde_format_info.styles with commas; NULL: as usual */
+	/* Lanes of what will be written, bits of enum sonde_lane; 0: not known. A format that holds one
+	 * thing at a time chooses by it. */
+	unsigned int source_lanes;
 };
 
 /* Opens a writer. Nothing appears under `path` before its finish. */

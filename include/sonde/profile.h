@@ -143,6 +143,10 @@ void sonde_sample_cursor_free(struct sonde_sample_cursor *cursor);
 const char *sonde_context_label(const struct sonde_definitions *definitions,
 				const struct sonde_context *context, char *space, size_t size);
 
+/* The word for a kind ("function") or a relation ("called"); "other" for what is not known. */
+const char *sonde_context_kind_name(unsigned int kind);
+const char *sonde_context_relation_name(unsigned int relation);
+
 #ifdef __cplusplus
 }
 #endif

@@ -54,6 +54,26 @@ void sonde_buffer_put_text(struct sonde_buffer *buffer, const char *text)
 	sonde_buffer_put(buffer, text, strlen(text));
 }
 
+void sonde_buffer_put_csv(struct sonde_buffer *buffer, const char *text, size_t size)
+{
+	bool quoted = false;
+	size_t i;
+
+	for (i = 0; i < size && !quoted; i++)
+		quoted = text[i] == ',' || text[i] == '"' || text[i] == '\r' || text[i] == '\n';
+	if (!quoted) {
+		sonde_buffer_put(buffer, text, size);
+		return;
+	}
+	sonde_buffer_put_char(buffer, '"');
+	for (i = 0; i < size; i++) {
+		if (text[i] == '"')
+			sonde_buffer_put_char(buffer, '"');
+		sonde_buffer_put_char(buffer, text[i]);
+	}
+	sonde_buffer_put_char(buffer, '"');
+}
+
 /* Writes the digits so that they end at `end`; returns where they start. */
 static char *digits_before(char *end, uint64_t value)
 {

@@ -59,6 +59,8 @@ static inline void sonde_buffer_put_char(struct sonde_buffer *buffer, char c)
 void sonde_buffer_put_text(struct sonde_buffer *buffer, const char *text);
 /* As UTF-8, whatever it is: U+FFFD for each bad byte. Gives whether there were none. */
 bool sonde_buffer_put_utf8(struct sonde_buffer *buffer, const char *text, size_t size);
+/* A field of CSV (RFC 4180), in quotes where it needs them. */
+void sonde_buffer_put_csv(struct sonde_buffer *buffer, const char *text, size_t size);
 void sonde_buffer_put_u64(struct sonde_buffer *buffer, uint64_t value);
 /* With as few digits as give the same number when they are read again, 15 at most where these do. */
 void sonde_buffer_put_double(struct sonde_buffer *buffer, double value);

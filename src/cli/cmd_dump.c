@@ -98,31 +98,6 @@ static const struct cli_option dump_own_options[] = {
 	{ 0 },
 };
 
-void dump_put_hex_bytes(struct sonde_buffer *out, const uint8_t *bytes, size_t size)
-{
-	size_t i;
-
-	for (i = 0; i < size; i++)
-		sonde_buffer_put_hex(out, bytes[i], 2);
-}
-
-const struct name *dump_event_name(struct dump *dump, const struct sonde_event *event)
-{
-	return names_get(sonde_event_has_function(event) ? &dump->functions : &dump->types,
-			 event->function);
-}
-
-static const char *type_label(const struct sonde_definitions *definitions, uint32_t id,
-			      char space[SONDE_LABEL_SIZE])
-{
-	const struct sonde_event_type *type = sonde_definitions_event_type(definitions, id);
-
-	if (type && type->name)
-		return sonde_definitions_string(definitions, type->name);
-	snprintf(space, SONDE_LABEL_SIZE, "event type %u", id);
-	return space;
-}
-
 /* Threads often have the name of their program: such tracks are told apart by their ids. */
 static const char *track_label(const struct sonde_definitions *definitions, uint32_t id,
 			       char space[SONDE_LABEL_SIZE])
@@ -144,7 +119,7 @@ static const char *track_label(const struct sonde_definitions *definitions, uint
 struct dump_run {
 	struct dump dump;
 	const struct dump_options *options;
-	const struct dump_output *output;
+	const struct row_form *form; /* NULL: text */
 	struct sonde_recording *recording;
 	struct cli_selection selected;
 	struct sonde_selection *selection; /* NULL: every event fits */
@@ -159,15 +134,25 @@ static uint32_t shown_track(const struct sonde_selection_spec *spec, size_t numb
 	return spec->track_count ? spec->tracks[number] : (uint32_t)number;
 }
 
+/* Makes a name fill a column of a screen. */
+static void pad_name(struct names *names, uint32_t id, size_t width)
+{
+	const struct name *name = names_get(names, id);
+
+	sonde_buffer_clear(&names->scratch);
+	cli_put_column(&names->scratch, name->text, name->length, width, false);
+	names_keep(names, id);
+}
+
 /* Text shows tracks in a column: all names get the same width. */
 static void pad_track_names(struct dump_run *run)
 {
 	const struct sonde_selection_spec *spec = &run->selected.spec;
-	struct names *tracks = &run->dump.tracks;
+	struct names *tracks = &run->dump.rows.tracks;
 	size_t count = spec->track_count, width = 0, i;
 
 	if (!count)
-		count = sonde_definitions_track_count(run->dump.definitions);
+		count = sonde_definitions_track_count(run->dump.rows.definitions);
 	run->dump.with_tracks = count > 1;
 	for (i = 0; i < count; i++) {
 		const struct name *name = names_get(tracks, shown_track(spec, i));
@@ -179,35 +164,27 @@ static void pad_track_names(struct dump_run *run)
 	if (width > WIDEST_TRACK)
 		width = WIDEST_TRACK;
 	for (i = 0; i < count; i++)
-		names_pad(tracks, shown_track(spec, i), width);
+		pad_name(tracks, shown_track(spec, i), width);
 }
 
 static void init_dump(struct dump_run *run, struct cli *cli)
 {
 	const struct sonde_definitions *definitions = sonde_recording_definitions(run->recording);
-	name_encoder *encode = run->output->encode;
+	struct row_writer *rows = &run->dump.rows;
+	name_encoder *encode = NULL;
 
 	/* CSV has no escapes of its own: what goes to a terminal is made harmless as text is. */
-	if (cli->out_is_terminal && run->output == &dump_csv)
+	if (!run->form || (cli->out_is_terminal && run->form == &row_form_csv))
 		encode = cli_put_escaped;
-	run->dump = (struct dump){
-		.cli = cli,
-		.out = &cli->out,
-		.definitions = definitions,
-		.time = run->options->time,
-		.with_details = run->options->detail,
-		.functions = { .definitions = definitions,
-			       .encode = encode,
-			       .lookup = sonde_definitions_function_label },
-		.types = { .definitions = definitions, .encode = encode, .lookup = type_label },
-		.tracks = { .definitions = definitions,
-			    .encode = encode,
-			    .lookup = run->output == &dump_text ? track_label :
-								  sonde_definitions_track_label },
-		.signatures = { .definitions = definitions },
-	};
-	sonde_recording_time_range(run->recording, &run->dump.start_ns, &run->dump.end_ns);
-	if (run->output == &dump_text)
+	row_writer_init(rows, run->form, definitions, encode);
+	rows->out = &cli->out;
+	rows->with_details = run->options->detail;
+	if (!run->form)
+		rows->tracks.lookup = track_label;
+	run->dump.cli = cli;
+	run->dump.time = run->options->time;
+	sonde_recording_time_range(run->recording, &rows->start_ns, &run->dump.end_ns);
+	if (!run->form)
 		pad_track_names(run);
 	run->to_skip = run->options->offset;
 	run->left = run->options->limit;
@@ -221,51 +198,47 @@ static enum sonde_status open_cursor(struct dump_run *run, struct sonde_error *e
 							    spec->track_count, &run->cursor, err);
 
 	if (status == SONDE_OK && !sonde_passes_every_event(spec))
-		status = sonde_selection_new(spec, run->dump.definitions, &run->selection, err);
+		status =
+			sonde_selection_new(spec, run->dump.rows.definitions, &run->selection, err);
 	if (status == SONDE_OK && spec->from_ns)
 		sonde_merged_cursor_seek_time(run->cursor, spec->from_ns);
 	return status;
 }
 
-/* What a detail is shown as: arguments always, anything else where it was asked for. */
-static void take_detail(struct dump_run *run, const struct sonde_detail *detail,
-			struct dump_extras *extras, struct sonde_error *err)
+static inline void put_event(struct dump_run *run, const struct sonde_event *event,
+			     const struct row_extras *extras)
 {
-	if (detail->kind != SONDE_DETAIL_ARGUMENTS) {
-		extras->detail = run->dump.with_details ? detail : NULL;
-		return;
-	}
-	extras->signature = signatures_get(&run->dump.signatures, detail->event_type, err);
-	if (extras->signature)
-		extras->arguments = detail;
+	if (run->form)
+		run->form->event(&run->dump.rows, event, extras);
 	else
-		extras->fault = err->message;
+		dump_text_event(&run->dump, event, extras);
 }
 
 static void put_event_with_detail(struct dump_run *run, const struct sonde_event *event)
 {
-	struct dump_extras extras = { 0 };
+	struct row_extras extras = { 0 };
 	struct sonde_detail detail;
 	struct sonde_error err = { 0 };
 	enum sonde_status status = sonde_merged_cursor_detail(run->cursor, event, &detail, &err);
 
 	if (status == SONDE_OK)
-		take_detail(run, &detail, &extras, &err);
+		row_take_detail(&run->dump.rows, &detail, &extras, &err);
 	else if (status < 0)
 		extras.fault = err.message;
-	run->output->event(&run->dump, event, &extras);
+	put_event(run, event, &extras);
 }
 
 /* Without event types there are no arguments, and details are left alone unless wanted. */
 static bool looks_at_details(const struct dump_run *run)
 {
-	return run->dump.with_details || sonde_definitions_event_type_count(run->dump.definitions);
+	return run->dump.rows.with_details ||
+	       sonde_definitions_event_type_count(run->dump.rows.definitions);
 }
 
 /* False when nothing more is to be printed. */
 static bool put_batch(struct dump_run *run, const struct sonde_batch *batch)
 {
-	static const struct dump_extras none;
+	static const struct row_extras none;
 	uint64_t to_ns = run->selected.spec.to_ns;
 	bool with_details = looks_at_details(run);
 	size_t i = 0;
@@ -288,7 +261,7 @@ static bool put_batch(struct dump_run *run, const struct sonde_batch *batch)
 		if (with_details && sonde_event_has_detail(event))
 			put_event_with_detail(run, event);
 		else
-			run->output->event(&run->dump, event, &none);
+			put_event(run, event, &none);
 		run->printed++;
 		if (!--run->left || !cli_flush_when_full(run->dump.cli))
 			return false;
@@ -301,14 +274,15 @@ static enum sonde_status put_events(struct dump_run *run, struct sonde_error *er
 	struct sonde_batch batch;
 	enum sonde_status status = SONDE_OK;
 
-	if (run->output->begin)
-		run->output->begin(&run->dump);
+	if (run->form)
+		run->form->head(&run->dump.rows, ROW_EVENTS);
+	else
+		dump_text_begin(&run->dump);
 	while (run->left &&
 	       (status = sonde_merged_cursor_next(run->cursor, &batch, err)) == SONDE_OK)
 		if (!put_batch(run, &batch))
 			break;
-	if (run->dump.functions.failed || run->dump.types.failed || run->dump.tracks.failed ||
-	    run->dump.scratch.failed)
+	if (row_writer_failed(&run->dump.rows))
 		status = sonde_fail_nomem(err);
 	return status == SONDE_END ? SONDE_OK : status;
 }
@@ -380,8 +354,8 @@ static int put_resource(struct cli *cli, struct dump_run *run)
 	if (sonde_recording_blob(run->recording, (uint32_t)number, &blob, &err))
 		return cli_fail(cli, &err);
 	if (cli->out_is_terminal && blob.is_text) {
-		put_text_resource(cli, &run->dump.scratch, &blob);
-		return run->dump.scratch.failed ? cli_fail_nomem(cli) : CLI_OK;
+		put_text_resource(cli, &run->dump.rows.scratch, &blob);
+		return run->dump.rows.scratch.failed ? cli_fail_nomem(cli) : CLI_OK;
 	}
 	if (cli->out_is_terminal) {
 		cli_error(cli, "resource %" PRIu64 " is not text, and this is a terminal", number);
@@ -443,16 +417,13 @@ static int dump_a_profile(struct cli *cli, struct dump_run *run)
 		.definitions = sonde_recording_definitions(run->recording),
 		.spec = &run->selected.spec,
 		.metric = options->metric,
-		.form = options->json ? DUMP_PROFILE_JSON :
-			options->csv  ? DUMP_PROFILE_CSV :
-					DUMP_PROFILE_TEXT,
 		.time = options->time,
 		.to_skip = options->offset,
 		.left = options->limit,
 	};
 	struct sonde_error err = { 0 };
 	enum sonde_status status;
-	uint64_t last_ns;
+	uint64_t start_ns, last_ns;
 	int code = cli_selection_resolve(cli, run->recording, &options->range, &options->filter,
 					 &run->selected);
 
@@ -460,15 +431,17 @@ static int dump_a_profile(struct cli *cli, struct dump_run *run)
 		code = check_profile_options(cli, run);
 	if (code != CLI_OK)
 		return code;
-	sonde_recording_time_range(run->recording, &dump.start_ns, &last_ns);
+	sonde_recording_time_range(run->recording, &start_ns, &last_ns);
 	status =
 		sonde_recording_contexts(run->recording, &dump.contexts, &dump.context_count, &err);
+	dump_profile_init(&dump, run->form, start_ns);
 	if (status == SONDE_OK && options->values)
 		status = dump_values(&dump, &err);
 	else if (status == SONDE_OK && options->samples)
 		status = dump_samples(&dump, &err);
 	else if (status == SONDE_OK)
 		status = dump_contexts(&dump, &err);
+	dump_profile_release(&dump);
 	if (status != SONDE_OK)
 		return cli_fail(cli, &err);
 	tell_no_profile(cli, &dump);
@@ -480,11 +453,7 @@ static void release_run(struct dump_run *run)
 	sonde_merged_cursor_free(run->cursor);
 	sonde_selection_free(run->selection);
 	cli_selection_release(&run->selected);
-	names_release(&run->dump.functions);
-	names_release(&run->dump.types);
-	names_release(&run->dump.tracks);
-	signatures_release(&run->dump.signatures);
-	sonde_buffer_release(&run->dump.scratch);
+	row_writer_release(&run->dump.rows);
 	sonde_recording_close(run->recording);
 }
 
@@ -495,7 +464,7 @@ static int run(struct cli *cli, const void *options)
 
 	if (run.options->json && run.options->csv)
 		return cli_usage(cli, "--json and --csv exclude each other");
-	run.output = run.options->json ? &dump_json : run.options->csv ? &dump_csv : &dump_text;
+	run.form = run.options->json ? &row_form_json : run.options->csv ? &row_form_csv : NULL;
 	code = cli_open(cli, cli->operands[0], &run.options->input, &run.recording);
 	if (code != CLI_OK)
 		return code;

@@ -19,11 +19,6 @@ struct shown_metric {
 	uint32_t point_sum, execution_sum; /* over all tracks */
 };
 
-/* By context. */
-struct sums {
-	double *total, *self;
-};
-
 /* The first that is meant to be shown; where all are hidden, the first of them. */
 static const char *default_metric(const struct dump_profile *dump)
 {
@@ -31,9 +26,9 @@ static const char *default_metric(const struct dump_profile *dump)
 
 	for (uint32_t i = 0; (metric = sonde_definitions_metric(dump->definitions, i)); i++) {
 		if (!metric->hidden && !metric->statistic)
-			return dump_metric_name(dump, i);
+			return row_metric_name(dump->definitions, i);
 	}
-	return dump_metric_name(dump, 0);
+	return row_metric_name(dump->definitions, 0);
 }
 
 static struct shown_metric choose_metric(const struct dump_profile *dump)
@@ -43,9 +38,9 @@ static struct shown_metric choose_metric(const struct dump_profile *dump)
 	const char *wanted = dump->metric ? dump->metric : default_metric(dump);
 
 	for (uint32_t i = 0; i < count; i++) {
-		const char *name = dump_metric_name(dump, i);
-		const char *scope = dump_metric_scope(dump, i);
-		const char *statistic = dump_metric_statistic(dump, i);
+		const char *name = row_metric_name(dump->definitions, i);
+		const char *scope = row_metric_scope(dump->definitions, i);
+		const char *statistic = row_metric_statistic(dump->definitions, i);
 		bool is_sum = !strcmp(statistic, "sum");
 
 		if ((*statistic && !is_sum) || strcmp(wanted, name))
@@ -61,7 +56,7 @@ static struct shown_metric choose_metric(const struct dump_profile *dump)
 }
 
 static enum sonde_status add_track(struct dump_profile *dump, uint32_t track,
-				   const struct shown_metric *shown, struct sums *sums,
+				   const struct shown_metric *shown, struct row_sums *sums,
 				   struct sonde_error *err)
 {
 	struct sonde_value_cursor *cursor = NULL;
@@ -88,7 +83,7 @@ static enum sonde_status add_track(struct dump_profile *dump, uint32_t track,
 
 /* Where the recording does not say what is below a context, that follows from the points. */
 static enum sonde_status add_up(struct dump_profile *dump, const struct shown_metric *shown,
-				struct sums *sums, struct sonde_error *err)
+				struct row_sums *sums, struct sonde_error *err)
 {
 	const struct shown_metric all = { .point = shown->point_sum,
 					  .execution = shown->execution_sum };
@@ -110,110 +105,6 @@ static enum sonde_status add_up(struct dump_profile *dump, const struct shown_me
 	return SONDE_OK;
 }
 
-static const char *relation_name(unsigned int relation)
-{
-	static const char *const names[] = {
-		[SONDE_CONTEXT_ENCLOSED] = "enclosed",
-		[SONDE_CONTEXT_CALLED] = "called",
-		[SONDE_CONTEXT_INLINED] = "inlined",
-	};
-
-	return relation < sizeof(names) / sizeof(names[0]) ? names[relation] : "other";
-}
-
-/* Where a context lies: its own place, or that of its function. */
-struct place {
-	const char *file, *module;
-	uint32_t line;
-	uint64_t address;
-};
-
-static struct place place_of(const struct dump_profile *dump, const struct sonde_context *context)
-{
-	const struct sonde_function *function =
-		context->kind == SONDE_CONTEXT_FUNCTION ?
-			sonde_definitions_function(dump->definitions, context->function) :
-			NULL;
-	uint32_t module_id = function ? function->module : context->module;
-	const struct sonde_module *module = sonde_definitions_module(dump->definitions, module_id);
-
-	return (struct place){
-		.file = sonde_definitions_string(dump->definitions,
-						 function ? function->file : context->file),
-		.line = function ? function->line : context->line,
-		.module = module ? sonde_definitions_string(dump->definitions, module->path) : "",
-		.address = function ? function->address : context->address,
-	};
-}
-
-static void put_context_json(struct dump_profile *dump, uint32_t number, const struct sums *sums)
-{
-	const struct sonde_context *context = &dump->contexts[number];
-	struct place place = place_of(dump, context);
-	struct sonde_buffer *out = &dump->cli->out;
-
-	sonde_buffer_put_format(out, "{\"context\":%u,\"parent\":", number);
-	if (context->parent == SONDE_NONE)
-		sonde_buffer_put_text(out, "null");
-	else
-		sonde_buffer_put_u64(out, context->parent);
-	sonde_buffer_put_format(out, ",\"kind\":\"%s\",\"relation\":\"%s\",\"name\":",
-				cli_context_kind_name(context->kind),
-				relation_name(context->relation));
-	dump_profile_label(dump, number);
-	if (*place.file) {
-		sonde_buffer_put_text(out, ",\"file\":");
-		dump_profile_text(dump, place.file);
-		sonde_buffer_put_format(out, ",\"line\":%u", place.line);
-	}
-	if (*place.module) {
-		sonde_buffer_put_text(out, ",\"module\":");
-		dump_profile_text(dump, place.module);
-		sonde_buffer_put_format(out, ",\"address\":\"0x%llx\"",
-					(unsigned long long)place.address);
-	}
-	if (context->unlisted)
-		sonde_buffer_put_text(out, ",\"unlisted\":true");
-	if (sums) {
-		sonde_buffer_put_text(out, ",\"total\":");
-		dump_profile_number(dump, sums->total[number]);
-		sonde_buffer_put_text(out, ",\"self\":");
-		dump_profile_number(dump, sums->self[number]);
-	}
-	sonde_buffer_put_text(out, "}\n");
-}
-
-static void put_context_csv(struct dump_profile *dump, uint32_t number, const struct sums *sums)
-{
-	const struct sonde_context *context = &dump->contexts[number];
-	struct place place = place_of(dump, context);
-	struct sonde_buffer *out = &dump->cli->out;
-
-	sonde_buffer_put_format(out, "%u,", number);
-	if (context->parent != SONDE_NONE)
-		sonde_buffer_put_u64(out, context->parent);
-	sonde_buffer_put_format(out, ",%s,%s,", cli_context_kind_name(context->kind),
-				relation_name(context->relation));
-	dump_profile_label(dump, number);
-	sonde_buffer_put_char(out, ',');
-	dump_profile_text(dump, place.file);
-	sonde_buffer_put_char(out, ',');
-	if (*place.file)
-		sonde_buffer_put_u64(out, place.line);
-	sonde_buffer_put_char(out, ',');
-	dump_profile_text(dump, place.module);
-	sonde_buffer_put_char(out, ',');
-	if (*place.module)
-		sonde_buffer_put_format(out, "0x%llx", (unsigned long long)place.address);
-	sonde_buffer_put_text(out, context->unlisted ? ",1," : ",0,");
-	if (sums)
-		dump_profile_number(dump, sums->total[number]);
-	sonde_buffer_put_char(out, ',');
-	if (sums)
-		dump_profile_number(dump, sums->self[number]);
-	sonde_buffer_put_text(out, "\r\n");
-}
-
 /* A value in a column; nothing where nothing was measured. */
 static void put_column(struct sonde_buffer *out, double value)
 {
@@ -224,7 +115,7 @@ static void put_column(struct sonde_buffer *out, double value)
 }
 
 static void put_context_text(struct dump_profile *dump, uint32_t number, uint32_t depth,
-			     const struct sums *sums)
+			     const struct row_sums *sums)
 {
 	const struct sonde_context *context = &dump->contexts[number];
 	struct sonde_buffer *out = &dump->cli->out;
@@ -245,10 +136,9 @@ static void begin(struct dump_profile *dump, const struct shown_metric *shown)
 {
 	struct sonde_buffer *out = &dump->cli->out;
 
-	if (dump->form == DUMP_PROFILE_CSV)
-		sonde_buffer_put_text(out, "context,parent,kind,relation,name,file,line,module,"
-					   "address,unlisted,total,self\r\n");
-	if (dump->form != DUMP_PROFILE_TEXT || !dump->context_count)
+	if (dump->rows.form)
+		dump->rows.form->head(&dump->rows, ROW_CONTEXTS);
+	if (dump->rows.form || !dump->context_count)
 		return;
 	if (shown->name) {
 		cli_put_escaped(out, shown->name);
@@ -260,7 +150,7 @@ static void begin(struct dump_profile *dump, const struct shown_metric *shown)
 }
 
 /* In a tree without unlisted contexts their values are those of what is around them. */
-static void fold_unlisted(const struct dump_profile *dump, struct sums *sums)
+static void fold_unlisted(const struct dump_profile *dump, struct row_sums *sums)
 {
 	for (uint32_t i = dump->context_count; i-- > 1;) {
 		if (dump->contexts[i].unlisted)
@@ -278,19 +168,18 @@ static void find_depths(const struct dump_profile *dump, uint32_t *depths)
 	}
 }
 
-static void put_contexts(struct dump_profile *dump, const uint32_t *depths, const struct sums *sums)
+static void put_contexts(struct dump_profile *dump, const uint32_t *depths,
+			 const struct row_sums *sums)
 {
 	bool ends = false;
 
 	for (uint32_t i = 0; i < dump->context_count && !ends; i++) {
-		if (dump->form == DUMP_PROFILE_TEXT && dump->contexts[i].unlisted)
+		if (!dump->rows.form && dump->contexts[i].unlisted)
 			continue;
 		if (!dump_profile_line(dump, &ends))
 			continue;
-		if (dump->form == DUMP_PROFILE_JSON)
-			put_context_json(dump, i, sums);
-		else if (dump->form == DUMP_PROFILE_CSV)
-			put_context_csv(dump, i, sums);
+		if (dump->rows.form)
+			dump->rows.form->context(&dump->rows, i, sums);
 		else
 			put_context_text(dump, i, depths[i], sums);
 		if (!cli_flush_when_full(dump->cli))
@@ -300,7 +189,7 @@ static void put_contexts(struct dump_profile *dump, const uint32_t *depths, cons
 
 /* What a formula of that name gives, in place of a metric. */
 static enum sonde_status evaluate(struct dump_profile *dump, struct shown_metric *shown,
-				  struct sums *sums, struct sonde_error *err)
+				  struct row_sums *sums, struct sonde_error *err)
 {
 	struct sonde_formula formula;
 	uint32_t number = 0;
@@ -325,8 +214,8 @@ static enum sonde_status evaluate(struct dump_profile *dump, struct shown_metric
 	return SONDE_OK;
 }
 
-static enum sonde_status put_tree(struct dump_profile *dump, struct sums *sums, uint32_t *depths,
-				  struct sonde_error *err)
+static enum sonde_status put_tree(struct dump_profile *dump, struct row_sums *sums,
+				  uint32_t *depths, struct sonde_error *err)
 {
 	struct shown_metric shown = choose_metric(dump);
 	enum sonde_status status = SONDE_OK;
@@ -337,7 +226,7 @@ static enum sonde_status put_tree(struct dump_profile *dump, struct sums *sums, 
 		status = evaluate(dump, &shown, sums, err);
 	if (status)
 		return status;
-	if (dump->form == DUMP_PROFILE_TEXT)
+	if (!dump->rows.form)
 		fold_unlisted(dump, sums);
 	find_depths(dump, depths);
 	begin(dump, &shown);
@@ -348,7 +237,7 @@ static enum sonde_status put_tree(struct dump_profile *dump, struct sums *sums, 
 enum sonde_status dump_contexts(struct dump_profile *dump, struct sonde_error *err)
 {
 	size_t room = (size_t)dump->context_count + 1;
-	struct sums sums = {
+	struct row_sums sums = {
 		.total = calloc(room, sizeof(double)),
 		.self = calloc(room, sizeof(double)),
 	};

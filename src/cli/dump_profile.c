@@ -2,15 +2,10 @@
 /* `sonde dump --values` and `--samples`, and what they share with `--contexts`. */
 #include "cli/dump_profile.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "cli/human.h"
 #include "cli/text.h"
-
-#define LABEL_LONGEST 512
 
 bool dump_profile_line(struct dump_profile *dump, bool *ends)
 {
@@ -28,37 +23,32 @@ bool dump_profile_line(struct dump_profile *dump, bool *ends)
 	return true;
 }
 
-void dump_profile_text(struct dump_profile *dump, const char *text)
+void dump_profile_init(struct dump_profile *dump, const struct row_form *form, uint64_t start_ns)
 {
-	struct sonde_json_writer json;
+	bool is_harmless = form && (form == &row_form_json || !dump->cli->out_is_terminal);
 
-	if (dump->form == DUMP_PROFILE_JSON) {
-		sonde_json_writer_init(&json, &dump->cli->out, false);
-		sonde_json_string(&json, text);
-	} else if (dump->form == DUMP_PROFILE_CSV && !dump->cli->out_is_terminal) {
-		cli_put_csv(&dump->cli->out, text, strlen(text));
-	} else {
-		cli_put_escaped(&dump->cli->out, text);
-	}
+	row_writer_init(&dump->rows, form, dump->definitions, is_harmless ? NULL : cli_put_escaped);
+	dump->rows.out = &dump->cli->out;
+	dump->rows.contexts = dump->contexts;
+	dump->rows.context_count = dump->context_count;
+	dump->rows.start_ns = start_ns;
 }
 
-void dump_profile_number(struct dump_profile *dump, double value)
+void dump_profile_release(struct dump_profile *dump)
 {
-	if (dump->form == DUMP_PROFILE_JSON && !isfinite(value))
-		sonde_buffer_put_text(&dump->cli->out, "null");
-	else
-		sonde_buffer_put_format(&dump->cli->out, "%.17g", value);
+	row_writer_release(&dump->rows);
+}
+
+void dump_profile_text(struct dump_profile *dump, const char *text)
+{
+	cli_put_escaped(&dump->cli->out, text);
 }
 
 void dump_profile_label(struct dump_profile *dump, uint32_t context)
 {
-	char space[LABEL_LONGEST];
+	const struct name *label = row_context_label(&dump->rows, context);
 
-	dump_profile_text(dump,
-			  context < dump->context_count ?
-				  sonde_context_label(dump->definitions, &dump->contexts[context],
-						      space, sizeof(space)) :
-				  "");
+	sonde_buffer_put(&dump->cli->out, label->text, label->length);
 }
 
 uint32_t dump_profile_track(const struct dump_profile *dump, uint32_t number)
@@ -68,74 +58,6 @@ uint32_t dump_profile_track(const struct dump_profile *dump, uint32_t number)
 	return number < sonde_definitions_track_count(dump->definitions) ? number : SONDE_NONE;
 }
 
-const char *dump_metric_name(const struct dump_profile *dump, uint32_t metric)
-{
-	const struct sonde_metric *found = sonde_definitions_metric(dump->definitions, metric);
-
-	return found ? sonde_definitions_string(dump->definitions, found->name) : "";
-}
-
-const char *dump_metric_scope(const struct dump_profile *dump, uint32_t metric)
-{
-	const struct sonde_metric *found = sonde_definitions_metric(dump->definitions, metric);
-
-	return found ? sonde_definitions_string(dump->definitions, found->scope) : "";
-}
-
-const char *dump_metric_statistic(const struct dump_profile *dump, uint32_t metric)
-{
-	const struct sonde_metric *found = sonde_definitions_metric(dump->definitions, metric);
-
-	return found ? sonde_definitions_string(dump->definitions, found->statistic) : "";
-}
-
-static void put_value_json(struct dump_profile *dump, const struct sonde_value *value)
-{
-	struct sonde_buffer *out = &dump->cli->out;
-
-	sonde_buffer_put_text(out, "{\"track\":");
-	if (value->track == SONDE_NONE)
-		sonde_buffer_put_text(out, "null");
-	else
-		sonde_buffer_put_u64(out, value->track);
-	sonde_buffer_put_text(out, ",\"context\":");
-	sonde_buffer_put_u64(out, value->context);
-	sonde_buffer_put_text(out, ",\"name\":");
-	dump_profile_label(dump, value->context);
-	sonde_buffer_put_text(out, ",\"metric\":");
-	dump_profile_text(dump, dump_metric_name(dump, value->metric));
-	sonde_buffer_put_text(out, ",\"scope\":");
-	dump_profile_text(dump, dump_metric_scope(dump, value->metric));
-	if (value->track == SONDE_NONE) {
-		sonde_buffer_put_text(out, ",\"statistic\":");
-		dump_profile_text(dump, dump_metric_statistic(dump, value->metric));
-	}
-	sonde_buffer_put_text(out, ",\"value\":");
-	dump_profile_number(dump, value->value);
-	sonde_buffer_put_text(out, "}\n");
-}
-
-static void put_value_csv(struct dump_profile *dump, const struct sonde_value *value)
-{
-	struct sonde_buffer *out = &dump->cli->out;
-
-	if (value->track != SONDE_NONE)
-		sonde_buffer_put_u64(out, value->track);
-	sonde_buffer_put_char(out, ',');
-	sonde_buffer_put_u64(out, value->context);
-	sonde_buffer_put_char(out, ',');
-	dump_profile_label(dump, value->context);
-	sonde_buffer_put_char(out, ',');
-	dump_profile_text(dump, dump_metric_name(dump, value->metric));
-	sonde_buffer_put_char(out, ',');
-	dump_profile_text(dump, dump_metric_scope(dump, value->metric));
-	sonde_buffer_put_char(out, ',');
-	dump_profile_text(dump, dump_metric_statistic(dump, value->metric));
-	sonde_buffer_put_char(out, ',');
-	dump_profile_number(dump, value->value);
-	sonde_buffer_put_text(out, "\r\n");
-}
-
 /* "track 0  context 3 main: CPUTIME (sec) execution = 1.2" */
 static void put_value_text(struct dump_profile *dump, const struct sonde_value *value)
 {
@@ -143,29 +65,27 @@ static void put_value_text(struct dump_profile *dump, const struct sonde_value *
 
 	if (value->track == SONDE_NONE)
 		sonde_buffer_put_format(out, "%s of all tracks",
-					dump_metric_statistic(dump, value->metric));
+					row_metric_statistic(dump->definitions, value->metric));
 	else
 		sonde_buffer_put_format(out, "track %u", value->track);
 	sonde_buffer_put_format(out, "  context %u ", value->context);
 	dump_profile_label(dump, value->context);
 	sonde_buffer_put_text(out, ": ");
-	dump_profile_text(dump, dump_metric_name(dump, value->metric));
-	sonde_buffer_put_format(out, " %s = %.6g\n", dump_metric_scope(dump, value->metric),
-				value->value);
+	dump_profile_text(dump, row_metric_name(dump->definitions, value->metric));
+	sonde_buffer_put_format(out, " %s = %.6g\n",
+				row_metric_scope(dump->definitions, value->metric), value->value);
 }
 
 static bool put_value(struct dump_profile *dump, const struct sonde_value *value)
 {
 	bool ends;
 
-	if (dump->metric && strcmp(dump->metric, dump_metric_name(dump, value->metric)))
+	if (dump->metric && strcmp(dump->metric, row_metric_name(dump->definitions, value->metric)))
 		return true;
 	if (!dump_profile_line(dump, &ends))
 		return !ends;
-	if (dump->form == DUMP_PROFILE_JSON)
-		put_value_json(dump, value);
-	else if (dump->form == DUMP_PROFILE_CSV)
-		put_value_csv(dump, value);
+	if (dump->rows.form)
+		dump->rows.form->value(&dump->rows, value);
 	else
 		put_value_text(dump, value);
 	return !ends && cli_flush_when_full(dump->cli);
@@ -199,9 +119,8 @@ enum sonde_status dump_values(struct dump_profile *dump, struct sonde_error *err
 	enum sonde_status status = SONDE_OK;
 	uint32_t track;
 
-	if (dump->form == DUMP_PROFILE_CSV)
-		sonde_buffer_put_text(&dump->cli->out,
-				      "track,context,name,metric,scope,statistic,value\r\n");
+	if (dump->rows.form)
+		dump->rows.form->head(&dump->rows, ROW_VALUES);
 	for (uint32_t i = 0; !status && (track = dump_profile_track(dump, i)) != SONDE_NONE; i++)
 		status = put_track_values(dump, track, err);
 	/* what is over all tracks, where all are meant */
@@ -210,56 +129,13 @@ enum sonde_status dump_values(struct dump_profile *dump, struct sonde_error *err
 	return status == SONDE_END ? SONDE_OK : status;
 }
 
-static void put_relative(struct dump_profile *dump, uint64_t time_ns)
-{
-	bool is_early = time_ns < dump->start_ns;
-
-	if (is_early)
-		sonde_buffer_put_char(&dump->cli->out, '-');
-	sonde_buffer_put_u64(&dump->cli->out,
-			     is_early ? dump->start_ns - time_ns : time_ns - dump->start_ns);
-}
-
-static void put_sample_json(struct dump_profile *dump, const struct sonde_sample *sample)
-{
-	struct sonde_buffer *out = &dump->cli->out;
-
-	sonde_buffer_put_text(out, "{\"time_ns\":");
-	sonde_buffer_put_u64(out, sample->time_ns);
-	sonde_buffer_put_text(out, ",\"relative_ns\":");
-	put_relative(dump, sample->time_ns);
-	sonde_buffer_put_text(out, ",\"track\":");
-	sonde_buffer_put_u64(out, sample->track);
-	sonde_buffer_put_text(out, ",\"context\":");
-	sonde_buffer_put_u64(out, sample->context);
-	sonde_buffer_put_text(out, ",\"name\":");
-	dump_profile_label(dump, sample->context);
-	sonde_buffer_put_text(out, "}\n");
-}
-
-static void put_sample_csv(struct dump_profile *dump, const struct sonde_sample *sample)
-{
-	struct sonde_buffer *out = &dump->cli->out;
-
-	sonde_buffer_put_u64(out, sample->time_ns);
-	sonde_buffer_put_char(out, ',');
-	put_relative(dump, sample->time_ns);
-	sonde_buffer_put_char(out, ',');
-	sonde_buffer_put_u64(out, sample->track);
-	sonde_buffer_put_char(out, ',');
-	sonde_buffer_put_u64(out, sample->context);
-	sonde_buffer_put_char(out, ',');
-	dump_profile_label(dump, sample->context);
-	sonde_buffer_put_text(out, "\r\n");
-}
-
 /* Above the context are those around it, from the outermost on, as far as a line is for. */
 static void put_sample_text(struct dump_profile *dump, const struct sonde_sample *sample)
 {
 	struct sonde_buffer *out = &dump->cli->out;
-	bool is_early = sample->time_ns < dump->start_ns;
-	uint64_t relative_ns = is_early ? dump->start_ns - sample->time_ns :
-					  sample->time_ns - dump->start_ns;
+	bool is_early = sample->time_ns < dump->rows.start_ns;
+	uint64_t relative_ns = is_early ? dump->rows.start_ns - sample->time_ns :
+					  sample->time_ns - dump->rows.start_ns;
 
 	if (dump->time == DUMP_TIME_ABSOLUTE) {
 		sonde_buffer_put_u64(out, sample->time_ns);
@@ -290,10 +166,8 @@ static bool put_sample(struct dump_profile *dump, const struct sonde_sample *sam
 		return true;
 	if (!dump_profile_line(dump, &ends))
 		return !ends;
-	if (dump->form == DUMP_PROFILE_JSON)
-		put_sample_json(dump, sample);
-	else if (dump->form == DUMP_PROFILE_CSV)
-		put_sample_csv(dump, sample);
+	if (dump->rows.form)
+		dump->rows.form->sample(&dump->rows, sample);
 	else
 		put_sample_text(dump, sample);
 	return !ends && cli_flush_when_full(dump->cli);
@@ -332,9 +206,8 @@ enum sonde_status dump_samples(struct dump_profile *dump, struct sonde_error *er
 	enum sonde_status status = SONDE_OK;
 	uint32_t track;
 
-	if (dump->form == DUMP_PROFILE_CSV)
-		sonde_buffer_put_text(&dump->cli->out,
-				      "time_ns,relative_ns,track,context,name\r\n");
+	if (dump->rows.form)
+		dump->rows.form->head(&dump->rows, ROW_SAMPLES);
 	for (uint32_t i = 0; !status && (track = dump_profile_track(dump, i)) != SONDE_NONE; i++)
 		status = put_track_samples(dump, track, err);
 	return status == SONDE_END ? SONDE_OK : status;

@@ -5,6 +5,7 @@
 #include "cli/dump.h"
 #include "cli/human.h"
 #include "cli/text.h"
+#include "model/detail_json.h"
 
 #define DEEPEST_INDENT 40
 #define DETAIL_INDENT 6
@@ -35,20 +36,20 @@ static void put_human(struct sonde_buffer *out, uint64_t ns)
 static void put_time(struct dump *dump, uint64_t time_ns)
 {
 	if (dump->time == DUMP_TIME_ABSOLUTE) {
-		sonde_buffer_put_u64_wide(dump->out, time_ns, dump->time_width, ' ');
+		sonde_buffer_put_u64_wide(dump->rows.out, time_ns, dump->time_width, ' ');
 		return;
 	}
-	if (time_ns < dump->start_ns) {
+	if (time_ns < dump->rows.start_ns) {
 		/* Only where time goes backwards in a damaged track. */
-		sonde_buffer_put_char(dump->out, '-');
-		time_ns = dump->start_ns - time_ns;
+		sonde_buffer_put_char(dump->rows.out, '-');
+		time_ns = dump->rows.start_ns - time_ns;
 	} else {
-		time_ns -= dump->start_ns;
+		time_ns -= dump->rows.start_ns;
 	}
 	if (dump->time == DUMP_TIME_HUMAN)
-		put_human(dump->out, time_ns);
+		put_human(dump->rows.out, time_ns);
 	else
-		cli_put_seconds(dump->out, time_ns, dump->time_width);
+		cli_put_seconds(dump->rows.out, time_ns, dump->time_width);
 }
 
 static enum cli_style style_of(unsigned int kind)
@@ -115,7 +116,7 @@ static size_t columns_since(const struct sonde_buffer *out, size_t begin)
 /* Leaves no more of the arguments that start at `begin` than fit behind `used` columns. */
 static void cut_arguments(const struct dump *dump, size_t begin, size_t used)
 {
-	struct sonde_buffer *out = dump->out;
+	struct sonde_buffer *out = dump->rows.out;
 	size_t room = LEAST_ARGUMENTS;
 
 	if (dump->line_width > used + room)
@@ -127,36 +128,36 @@ static void cut_arguments(const struct dump *dump, size_t begin, size_t used)
 }
 
 /* Gives the reason where they cannot be decoded to their end, else NULL. */
-static const char *put_arguments(struct dump *dump, const struct dump_extras *extras,
+static const char *put_arguments(struct dump *dump, const struct row_extras *extras,
 				 struct sonde_error *err)
 {
 	enum sonde_status status;
 
-	sonde_buffer_clear(&dump->scratch);
-	status = signatures_put_text(&dump->scratch, extras->signature, extras->arguments->bytes,
-				     extras->arguments->size, err);
-	if (sonde_buffer_text(&dump->scratch))
-		cli_put_escaped(dump->out, dump->scratch.data);
+	sonde_buffer_clear(&dump->rows.scratch);
+	status = signatures_put_text(&dump->rows.scratch, extras->signature,
+				     extras->arguments->bytes, extras->arguments->size, err);
+	if (sonde_buffer_text(&dump->rows.scratch))
+		cli_put_escaped(dump->rows.out, dump->rows.scratch.data);
 	return status < 0 ? err->message : NULL;
 }
 
 static void put_name(struct dump *dump, const struct sonde_event *event)
 {
 	enum cli_style style = dump->cli->out_colour ? style_of(event->kind) : CLI_STYLE_NONE;
-	const struct name *name = dump_event_name(dump, event);
+	const struct name *name = row_event_name(&dump->rows, event);
 
 	if (style != CLI_STYLE_NONE)
-		cli_put_style(dump->out, style);
-	put_mark(dump->out, event->kind);
-	sonde_buffer_put(dump->out, name->text, name->length);
+		cli_put_style(dump->rows.out, style);
+	put_mark(dump->rows.out, event->kind);
+	sonde_buffer_put(dump->rows.out, name->text, name->length);
 	if (style != CLI_STYLE_NONE)
-		cli_put_style_end(dump->out, style);
+		cli_put_style_end(dump->rows.out, style);
 }
 
 /* Columns of what put_name() puts. */
 static size_t name_width(struct dump *dump, const struct sonde_event *event)
 {
-	const struct name *name = dump_event_name(dump, event);
+	const struct name *name = row_event_name(&dump->rows, event);
 	size_t mark = event->kind && event->kind <= SONDE_EVENT_EXCEPTION ?
 			      2 :
 			      strlen(sonde_event_kind_name(event->kind));
@@ -165,9 +166,9 @@ static size_t name_width(struct dump *dump, const struct sonde_event *event)
 }
 
 static const char *put_line(struct dump *dump, const struct sonde_event *event,
-			    const struct dump_extras *extras, struct sonde_error *err)
+			    const struct row_extras *extras, struct sonde_error *err)
 {
-	struct sonde_buffer *out = dump->out;
+	struct sonde_buffer *out = dump->rows.out;
 	/* what happens in a call stands inside it */
 	uint32_t level = event->depth - (event->depth && sonde_event_has_function(event));
 	bool has_extra = event->flags || event->kind > SONDE_EVENT_EXCEPTION ||
@@ -178,7 +179,7 @@ static const char *put_line(struct dump *dump, const struct sonde_event *event,
 
 	put_time(dump, event->time_ns);
 	if (dump->with_tracks) {
-		const struct name *track = names_get(&dump->tracks, event->track);
+		const struct name *track = names_get(&dump->rows.tracks, event->track);
 
 		sonde_buffer_put(out, "  ", 2);
 		sonde_buffer_put(out, track->text, track->length);
@@ -287,22 +288,22 @@ static void put_bytes(struct sonde_buffer *out, const char *what, const uint8_t 
 
 static void put_detail(struct dump *dump, const struct sonde_detail *detail)
 {
-	struct sonde_buffer *out = dump->out;
+	struct sonde_buffer *out = dump->rows.out;
 
 	cli_put_spaces(out, DETAIL_INDENT);
 	sonde_buffer_put_format(out, "detail type %u, flags 0x%x", detail->type, detail->flags);
 	if (detail->kind == SONDE_DETAIL_REGISTERS)
 		sonde_buffer_put_format(out, ", register flags 0x%x", detail->registers.flags);
 	sonde_buffer_put_char(out, '\n');
-	if (dump_has_registers(detail))
+	if (sonde_detail_has_registers(detail))
 		put_registers(out, &detail->registers);
 	put_bytes(out, "stack", detail->stack, detail->stack_size);
 	put_bytes(out, detail->kind == SONDE_DETAIL_REGISTERS ? "more" : "payload", detail->bytes,
 		  detail->size);
 }
 
-static void put_event(struct dump *dump, const struct sonde_event *event,
-		      const struct dump_extras *extras)
+void dump_text_event(struct dump *dump, const struct sonde_event *event,
+		     const struct row_extras *extras)
 {
 	struct sonde_error err = { 0 };
 	const char *fault = put_line(dump, event, extras, &err);
@@ -310,26 +311,20 @@ static void put_event(struct dump *dump, const struct sonde_event *event,
 	if (extras->detail)
 		put_detail(dump, extras->detail);
 	if (fault) {
-		cli_put_spaces(dump->out, DETAIL_INDENT);
-		sonde_buffer_put_text(dump->out, "detail cannot be read: ");
-		cli_put_escaped(dump->out, fault);
-		sonde_buffer_put_char(dump->out, '\n');
+		cli_put_spaces(dump->rows.out, DETAIL_INDENT);
+		sonde_buffer_put_text(dump->rows.out, "detail cannot be read: ");
+		cli_put_escaped(dump->rows.out, fault);
+		sonde_buffer_put_char(dump->rows.out, '\n');
 	}
 }
 
-static void begin(struct dump *dump)
+void dump_text_begin(struct dump *dump)
 {
 	uint64_t largest = dump->time == DUMP_TIME_ABSOLUTE ?
 				   dump->end_ns :
-				   (dump->end_ns - dump->start_ns) / CLI_NS_PER_S;
+				   (dump->end_ns - dump->rows.start_ns) / CLI_NS_PER_S;
 
 	dump->time_width = cli_digits(largest);
 	if (dump->cli->out_is_terminal)
 		dump->line_width = cli_width(dump->cli, 0);
 }
-
-const struct dump_output dump_text = {
-	.encode = cli_put_escaped,
-	.begin = begin,
-	.event = put_event,
-};

@@ -32,14 +32,3 @@ void cli_put_date(struct sonde_buffer *out, uint64_t realtime_ns)
 				date.tm_mon + 1, date.tm_mday, date.tm_hour, date.tm_min,
 				date.tm_sec, (unsigned int)(realtime_ns % CLI_NS_PER_S / 1000000));
 }
-
-const char *cli_context_kind_name(unsigned int kind)
-{
-	static const char *const names[] = {
-		[SONDE_CONTEXT_ROOT] = "root",	       [SONDE_CONTEXT_ENTRY] = "entry",
-		[SONDE_CONTEXT_FUNCTION] = "function", [SONDE_CONTEXT_LOOP] = "loop",
-		[SONDE_CONTEXT_LINE] = "line",	       [SONDE_CONTEXT_INSTRUCTION] = "instruction",
-	};
-
-	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "other";
-}

@@ -37,9 +37,6 @@ void cli_put_seconds(struct sonde_buffer *out, uint64_t ns, unsigned int width);
 /* "2026-01-02 03:04:05.123 UTC" of nanoseconds since 1970. */
 void cli_put_date(struct sonde_buffer *out, uint64_t realtime_ns);
 
-/* "function", "loop" and so on; of enum sonde_context_kind. */
-const char *cli_context_kind_name(unsigned int kind);
-
 /* Characters of a decimal number. */
 unsigned int cli_digits(uint64_t value);
 

@@ -266,7 +266,7 @@ void info_put_path_json(const struct info *info, struct sonde_json_writer *json)
 			sonde_json_object_begin_inline(json);
 			sonde_json_member_u64(json, "context", step->context);
 			sonde_json_member_string(json, "kind",
-						 cli_context_kind_name(context->kind));
+						 sonde_context_kind_name(context->kind));
 			sonde_json_member_string(json, "name",
 						 sonde_context_label(info->definitions, context,
 								     label, sizeof(label)));

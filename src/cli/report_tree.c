@@ -90,7 +90,7 @@ void report_put_context(struct report_build *build, uint32_t number, uint32_t de
 		report_put_count(view, context->parent);
 	else
 		report_put_nothing(view);
-	report_put_borrowed(view, cli_context_kind_name(context->kind));
+	report_put_borrowed(view, sonde_context_kind_name(context->kind));
 	put_place(view, build->cct, context);
 	report_put_label(view, report_context_label(build->cct, number, space, sizeof(space)),
 			 space);

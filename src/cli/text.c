@@ -45,26 +45,6 @@ void cli_put_shell_word(struct sonde_buffer *out, const char *text)
 	sonde_buffer_put_char(out, '\'');
 }
 
-void cli_put_csv(struct sonde_buffer *out, const char *text, size_t size)
-{
-	bool quoted = false;
-	size_t i;
-
-	for (i = 0; i < size && !quoted; i++)
-		quoted = text[i] == ',' || text[i] == '"' || text[i] == '\r' || text[i] == '\n';
-	if (!quoted) {
-		sonde_buffer_put(out, text, size);
-		return;
-	}
-	sonde_buffer_put_char(out, '"');
-	for (i = 0; i < size; i++) {
-		if (text[i] == '"')
-			sonde_buffer_put_char(out, '"');
-		sonde_buffer_put_char(out, text[i]);
-	}
-	sonde_buffer_put_char(out, '"');
-}
-
 size_t cli_text_width(const char *text, size_t size)
 {
 	size_t width = 0, i;

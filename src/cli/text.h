@@ -23,7 +23,10 @@ size_t cli_next_character(const char *text, size_t size, uint32_t *character);
 void cli_put_shell_word(struct sonde_buffer *out, const char *text);
 
 /* A field of CSV (RFC 4180), in quotes where it needs them. */
-void cli_put_csv(struct sonde_buffer *out, const char *text, size_t size);
+static inline void cli_put_csv(struct sonde_buffer *out, const char *text, size_t size)
+{
+	sonde_buffer_put_csv(out, text, size);
+}
 
 /* Columns that a text takes, counting a character as one. */
 size_t cli_text_width(const char *text, size_t size);

@@ -124,6 +124,8 @@ static enum sonde_status run_pipeline(struct transfer *transfer, struct sonde_er
 	struct sonde_sink *sink = NULL;
 	enum sonde_status status;
 
+	for (size_t i = 0; i < transfer->count; i++)
+		create.source_lanes |= sonde_recording_lanes(transfer->sources[i]);
 	status = sonde_sink_create(target->output, &create, &sink, err);
 	if (status < 0)
 		return status;
@@ -251,11 +253,15 @@ static void put_if_any(struct sonde_buffer *out, uint64_t count, const char *nou
 /* What was written, by what the target holds. */
 static void put_written(struct sonde_buffer *out, const struct sonde_run_result *result)
 {
-	if (result->contexts_written) {
+	/* a target of events and contexts, and a source without: that is the root alone */
+	bool has_contexts = result->contexts_written > 1 || !result->events_written;
+
+	if (result->contexts_written && has_contexts) {
 		cli_put_counted(out, result->contexts_written, "calling context");
 		put_if_any(out, result->values_written, "value");
 		put_if_any(out, result->samples_written, "sample");
-		if (!result->events_read)
+		put_if_any(out, result->events_written, "event");
+		if (!result->events_read || result->events_written)
 			return;
 		sonde_buffer_put_text(out, " from ");
 		cli_put_counted(out, result->events_read, "event");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks of known size: raw deflate by libdeflate (by zlib where that is too strict), and LZ4
- * blocks. Bodies of unknown size are in unpack.c.
+ * Blocks of known size: raw deflate by libdeflate (by zlib where that is too strict), LZ4 blocks, and
+ * Zstandard frames. Bodies of unknown size are in unpack.c.
  */
 #include <libdeflate.h>
 #include <limits.h>
@@ -9,6 +9,7 @@
 #include <lz4hc.h>
 #include <stdlib.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include "codec/codec.h"
 
@@ -16,6 +17,8 @@
 #define DEFLATE_LEVEL 5
 /* The slow compressor, as existing programs use it: small traces become a tenth smaller by it. */
 #define LZ4_LEVEL 3
+/* What is written by this is encoded tightly already: higher levels cost more than they save. */
+#define ZSTD_LEVEL 1
 
 /* An empty stored block with the mark of the last one: it ends a stream that stops at a flush. */
 static const uint8_t final_block[] = { 0x01, 0x00, 0x00, 0xff, 0xff };
@@ -26,6 +29,7 @@ void sonde_codec_state_release(struct sonde_codec_state *state)
 	libdeflate_free_compressor(state->deflate);
 	libdeflate_free_decompressor(state->inflate);
 	free(state->lz4);
+	ZSTD_freeCCtx(state->zstd);
 	sonde_buffer_release(&state->scratch);
 	*state = (struct sonde_codec_state){ 0 };
 }
@@ -81,6 +85,25 @@ static enum sonde_status compress_lz4(struct sonde_codec_state *state, const voi
 	return SONDE_OK;
 }
 
+static enum sonde_status compress_zstd(struct sonde_codec_state *state, const void *data,
+				       size_t size, struct sonde_buffer *out,
+				       struct sonde_error *err)
+{
+	size_t bound = ZSTD_compressBound(size), used;
+	char *place;
+
+	if (!state->zstd)
+		state->zstd = ZSTD_createCCtx();
+	place = state->zstd ? sonde_buffer_reserve(out, bound) : NULL;
+	if (!place)
+		return sonde_fail_nomem(err);
+	used = ZSTD_compressCCtx(state->zstd, place, bound, data, size, ZSTD_LEVEL);
+	if (ZSTD_isError(used))
+		return sonde_fail_nomem(err); /* nothing else can go wrong with enough room */
+	out->size += used;
+	return SONDE_OK;
+}
+
 enum sonde_status sonde_codec_compress(struct sonde_codec_state *state, enum sonde_codec codec,
 				       const void *data, size_t size, struct sonde_buffer *out,
 				       struct sonde_error *err)
@@ -92,6 +115,8 @@ enum sonde_status sonde_codec_compress(struct sonde_codec_state *state, enum son
 		return compress_deflate(state, data, size, out, err);
 	case SONDE_CODEC_LZ4:
 		return compress_lz4(state, data, size, out, err);
+	case SONDE_CODEC_ZSTD:
+		return compress_zstd(state, data, size, out, err);
 	case SONDE_CODEC_NONE:
 		break;
 	}
@@ -216,6 +241,14 @@ static enum sonde_status decompress_lz4(const void *data, size_t size, void *out
 	return SONDE_OK;
 }
 
+static enum sonde_status decompress_zstd(const void *data, size_t size, void *out, size_t out_size,
+					 struct sonde_error *err)
+{
+	if (ZSTD_decompress(out, out_size, data, size) != out_size)
+		return not_that_block(err, "a Zstandard frame", size, out_size);
+	return SONDE_OK;
+}
+
 enum sonde_status sonde_codec_decompress(struct sonde_codec_state *state, enum sonde_codec codec,
 					 const void *data, size_t size, void *out, size_t out_size,
 					 struct sonde_error *err)
@@ -231,6 +264,8 @@ enum sonde_status sonde_codec_decompress(struct sonde_codec_state *state, enum s
 		return decompress_deflate(state, data, size, out, out_size, err);
 	case SONDE_CODEC_LZ4:
 		return decompress_lz4(data, size, out, out_size, err);
+	case SONDE_CODEC_ZSTD:
+		return decompress_zstd(data, size, out, out_size, err);
 	case SONDE_CODEC_NONE:
 		break;
 	}

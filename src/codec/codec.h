@@ -14,6 +14,7 @@ enum sonde_codec {
 	SONDE_CODEC_NONE,
 	SONDE_CODEC_DEFLATE, /* raw: no zlib or gzip header */
 	SONDE_CODEC_LZ4,     /* a bare block */
+	SONDE_CODEC_ZSTD,    /* a frame */
 };
 
 /* Working memory of the libraries, made when first needed. One thread at a time. Zeroed is new. */
@@ -21,6 +22,7 @@ struct sonde_codec_state {
 	void *deflate;
 	void *inflate;
 	void *lz4;
+	void *zstd;
 	struct sonde_buffer scratch;
 };
 

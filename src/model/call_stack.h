@@ -61,4 +61,11 @@ static inline size_t sonde_call_stack_find_left(const struct sonde_call_stack *s
 	return sonde_call_stack_search(stack, event->function);
 }
 
+/*
+ * The same where depths are known and count too: of several calls of the function, that of the depth of
+ * the return, and none where it lies deeper than all that is open.
+ */
+size_t sonde_call_stack_find_by_depth(const struct sonde_call_stack *stack,
+				      const struct sonde_event *event);
+
 #endif

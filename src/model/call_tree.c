@@ -15,9 +15,6 @@
 #include "model/call_stack.h"
 #include "model/recording.h"
 
-/* So far up is looked for a call of the same function and the depth of a return. */
-#define SEARCHED 256
-
 #define NODES_FIRST 16
 
 /* Bytes of raw events that are fetched ahead. */
@@ -243,29 +240,6 @@ static bool close_lost(struct sonde_call_tree *tree, uint32_t depth)
 	return close_unfinished(tree, count);
 }
 
-/*
- * A return that does not fit the innermost call: by function as everywhere, then by depth. `open` is
- * without the track itself.
- */
-static size_t search_left(const struct sonde_call_stack *open, const struct sonde_event *event)
-{
-	size_t left = sonde_call_stack_find_left(open, event);
-	size_t end = open->count > SEARCHED ? open->count - SEARCHED : 0;
-
-	if (left == SONDE_NO_CALL || event->function == SONDE_NONE || !event->depth)
-		return left;
-	for (size_t i = left + 1; i > end; i--) {
-		const struct sonde_open_call *call = &open->items[i - 1];
-
-		if (call->depth == event->depth && call->function == event->function)
-			return i - 1;
-	}
-	/* deeper than all that is open, and only a caller has that function: its call is lost */
-	if (left + 1 < open->count && event->depth > open->items[open->count - 1].depth)
-		return SONDE_NO_CALL;
-	return left;
-}
-
 /* What leaves no call gives SONDE_END; else the call that is left is the innermost one then. */
 __attribute__((noinline)) static enum sonde_status
 close_above(struct sonde_call_tree *tree, const struct sonde_event *event, struct sonde_error *err)
@@ -274,7 +248,7 @@ close_above(struct sonde_call_tree *tree, const struct sonde_event *event, struc
 		.items = tree->open.items + 1,
 		.count = tree->open.count - 1,
 	};
-	size_t left = search_left(&open, event);
+	size_t left = sonde_call_stack_find_by_depth(&open, event);
 
 	if (left == SONDE_NO_CALL)
 		return SONDE_END;

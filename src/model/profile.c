@@ -316,3 +316,25 @@ const char *sonde_context_label(const struct sonde_definitions *definitions,
 	}
 	return space;
 }
+
+const char *sonde_context_kind_name(unsigned int kind)
+{
+	static const char *const names[] = {
+		[SONDE_CONTEXT_ROOT] = "root",	       [SONDE_CONTEXT_ENTRY] = "entry",
+		[SONDE_CONTEXT_FUNCTION] = "function", [SONDE_CONTEXT_LOOP] = "loop",
+		[SONDE_CONTEXT_LINE] = "line",	       [SONDE_CONTEXT_INSTRUCTION] = "instruction",
+	};
+
+	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "other";
+}
+
+const char *sonde_context_relation_name(unsigned int relation)
+{
+	static const char *const names[] = {
+		[SONDE_CONTEXT_ENCLOSED] = "enclosed",
+		[SONDE_CONTEXT_CALLED] = "called",
+		[SONDE_CONTEXT_INLINED] = "inlined",
+	};
+
+	return relation < sizeof(names) / sizeof(names[0]) ? names[relation] : "other";
+}

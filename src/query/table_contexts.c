@@ -125,29 +125,6 @@ static int next(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
-static const char *kind_name(unsigned int kind)
-{
-	static const char *const names[] = {
-		[SONDE_CONTEXT_ROOT] = "root",	       [SONDE_CONTEXT_ENTRY] = "entry",
-		[SONDE_CONTEXT_FUNCTION] = "function", [SONDE_CONTEXT_LOOP] = "loop",
-		[SONDE_CONTEXT_LINE] = "line",	       [SONDE_CONTEXT_INSTRUCTION] = "instruction",
-	};
-
-	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "unknown";
-}
-
-static const char *relation_name(unsigned int relation)
-{
-	switch (relation) {
-	case SONDE_CONTEXT_CALLED:
-		return "called";
-	case SONDE_CONTEXT_INLINED:
-		return "inlined";
-	default:
-		return "enclosed";
-	}
-}
-
 /* What a context says itself, or else its function. */
 static void result_place(sqlite3_context *result, const struct query_recording *source,
 			 const struct sonde_context *context, int number)
@@ -207,12 +184,13 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *result, int number
 		query_result_id(result, context->function);
 		break;
 	case CONTEXT_KIND:
-		sqlite3_result_text(result, kind_name(context->kind), -1, SQLITE_STATIC);
+		sqlite3_result_text(result, sonde_context_kind_name(context->kind), -1,
+				    SQLITE_STATIC);
 		break;
 	case CONTEXT_RELATION:
 		if (cursor->row)
-			sqlite3_result_text(result, relation_name(context->relation), -1,
-					    SQLITE_STATIC);
+			sqlite3_result_text(result, sonde_context_relation_name(context->relation),
+					    -1, SQLITE_STATIC);
 		break;
 	case CONTEXT_NAME:
 		result_name(result, cursor->base.source, context);

@@ -63,7 +63,7 @@ static void test_round_trip(void **state)
 
 	(void)state;
 	for (size_t round = 0; round < 3; round++)
-		for (int kind = SONDE_CODEC_NONE; kind <= SONDE_CODEC_LZ4; kind++)
+		for (int kind = SONDE_CODEC_NONE; kind <= SONDE_CODEC_ZSTD; kind++)
 			for (size_t i = 0; i < SIZES; i++)
 				check_round_trip(&codec, (enum sonde_codec)kind, plain + round,
 						 sizes[i] > round ? sizes[i] - round : sizes[i]);
@@ -165,6 +165,23 @@ static void test_lz4_exact(void **state)
 		check_exact(SONDE_CODEC_LZ4, packed, (size_t)size, sizes[i]);
 	}
 	free(packed);
+}
+
+static void test_zstd_exact(void **state)
+{
+	struct sonde_codec_state codec = { 0 };
+	struct sonde_buffer packed = { 0 };
+
+	(void)state;
+	for (size_t i = 1; i < SIZES; i++) {
+		sonde_buffer_clear(&packed);
+		assert_int_equal(sonde_codec_compress(&codec, SONDE_CODEC_ZSTD, plain, sizes[i],
+						      &packed, NULL),
+				 SONDE_OK);
+		check_exact(SONDE_CODEC_ZSTD, packed.data, packed.size, sizes[i]);
+	}
+	sonde_buffer_release(&packed);
+	sonde_codec_state_release(&codec);
 }
 
 struct body {
@@ -374,6 +391,7 @@ int main(void)
 		cmocka_unit_test(test_deflate_without_end),
 		cmocka_unit_test(test_deflate_wrapped),
 		cmocka_unit_test(test_lz4_exact),
+		cmocka_unit_test(test_zstd_exact),
 		cmocka_unit_test(test_unpack),
 		cmocka_unit_test(test_unpack_appends),
 		cmocka_unit_test(test_unpack_cut),

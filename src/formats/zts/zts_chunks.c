@@ -165,6 +165,7 @@ static bool sizes_fit(enum sonde_codec codec, const struct zts_chunk *chunk)
 		return chunk->size <= stored * DEFLATE_RATIO + RATIO_SLACK;
 	case SONDE_CODEC_LZ4:
 		return chunk->size <= stored * LZ4_RATIO + RATIO_SLACK;
+	case SONDE_CODEC_ZSTD: /* stores do not have it */
 	case SONDE_CODEC_NONE:
 		break;
 	}

@@ -149,6 +149,7 @@ static uint32_t codec_flags(enum sonde_codec codec)
 		return ZTS_FLAG_CODEC_ZLIB;
 	case SONDE_CODEC_LZ4:
 		return ZTS_FLAG_CODEC_LZ4;
+	case SONDE_CODEC_ZSTD: /* stores do not have it */
 	case SONDE_CODEC_NONE:
 		break;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Typed arguments for screens: signatures by event type, each understood once and kept. */
-#ifndef SONDE_CLI_SIGNATURES_H
-#define SONDE_CLI_SIGNATURES_H
+/* Signatures by event type, each understood once and kept. */
+#ifndef SONDE_MODEL_SIGNATURES_H
+#define SONDE_MODEL_SIGNATURES_H
 
 #include <sonde/definitions.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names by id, each encoded for an output once and kept. */
-#ifndef SONDE_CLI_NAMES_H
-#define SONDE_CLI_NAMES_H
+#ifndef SONDE_MODEL_NAMES_H
+#define SONDE_MODEL_NAMES_H
 
 #include <sonde/definitions.h>
 
@@ -34,8 +34,11 @@ void names_release(struct names *names);
 /* Encodes a name that is asked for the first time. Never NULL. */
 const struct name *names_add(struct names *names, uint32_t id);
 
-/* Makes a name that was asked for before fill a column of a screen. */
-void names_pad(struct names *names, uint32_t id, size_t width);
+/* What stands in `scratch` becomes the name of an id, in place of another. Never NULL. */
+const struct name *names_keep(struct names *names, uint32_t id);
+
+/* How many names of functions and tracks are not UTF-8: formats that are only UTF-8 change them. */
+uint64_t sonde_names_not_utf8(const struct sonde_definitions *definitions);
 
 static inline const struct name *names_get(struct names *names, uint32_t id)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Signatures by event type, each parsed once; arguments as text. */
-#include "cli/signatures.h"
+#include "model/signatures.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names by id, each encoded once. */
-#include "cli/names.h"
+#include "model/names.h"
 
 #include <string.h>
 
+#include "base/utf8.h"
 #include "base/vec.h"
-#include "cli/text.h"
 
 static const struct name unknown = { .text = "?", .length = 1 };
 
@@ -29,8 +29,7 @@ static bool make_room(struct names *names, uint32_t id)
 	return true;
 }
 
-/* What stands in `scratch` becomes the name of an id. */
-static const struct name *keep(struct names *names, uint32_t id)
+const struct name *names_keep(struct names *names, uint32_t id)
 {
 	char *copy = NULL;
 
@@ -53,14 +52,24 @@ const struct name *names_add(struct names *names, uint32_t id)
 		return &unknown;
 	sonde_buffer_clear(&names->scratch);
 	names->encode(&names->scratch, names->lookup(names->definitions, id, space));
-	return keep(names, id);
+	return names_keep(names, id);
 }
 
-void names_pad(struct names *names, uint32_t id, size_t width)
+uint64_t sonde_names_not_utf8(const struct sonde_definitions *definitions)
 {
-	const struct name *name = names_get(names, id);
+	const struct sonde_function *function;
+	const struct sonde_track *track;
+	uint64_t count = 0;
 
-	sonde_buffer_clear(&names->scratch);
-	cli_put_column(&names->scratch, name->text, name->length, width, false);
-	keep(names, id);
+	for (uint32_t i = 0; (function = sonde_definitions_function(definitions, i)); i++) {
+		const char *name = sonde_definitions_string(definitions, function->name);
+
+		count += !sonde_utf8_valid(name, strlen(name));
+	}
+	for (uint32_t i = 0; (track = sonde_definitions_track(definitions, i)); i++) {
+		const char *name = sonde_definitions_string(definitions, track->name);
+
+		count += !sonde_utf8_valid(name, strlen(name));
+	}
+	return count;
 }

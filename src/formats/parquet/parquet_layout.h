@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The numbers of the Parquet format: parquet.thrift of apache/parquet-format 2.10 (fields of the
+ * footer and of page headers) and Encodings.md. Only what is written here.
+ */
+#ifndef SONDE_FORMATS_PARQUET_LAYOUT_H
+#define SONDE_FORMATS_PARQUET_LAYOUT_H
+
+#define PARQUET_MAGIC "PAR1" /* at both ends of a file */
+#define PARQUET_VERSION 2    /* FileMetaData.version */
+
+/* Type */
+enum {
+	PARQUET_TYPE_BOOLEAN = 0,
+	PARQUET_TYPE_INT32 = 1,
+	PARQUET_TYPE_INT64 = 2,
+	PARQUET_TYPE_DOUBLE = 5,
+	PARQUET_TYPE_BYTE_ARRAY = 6,
+};
+
+/* ConvertedType, for readers that do not know logical types. */
+enum {
+	PARQUET_CONVERTED_UTF8 = 0,
+	PARQUET_CONVERTED_UINT_32 = 13,
+	PARQUET_CONVERTED_UINT_64 = 14,
+};
+
+/* LogicalType: the field that is set says which; of TimeUnit likewise. */
+enum {
+	PARQUET_LOGICAL_STRING = 1,
+	PARQUET_LOGICAL_TIMESTAMP = 8,
+	PARQUET_LOGICAL_INTEGER = 10,
+	PARQUET_UNIT_NANOS = 3,
+};
+
+/* FieldRepetitionType */
+enum { PARQUET_REQUIRED = 0, PARQUET_OPTIONAL = 1 };
+
+/* Encoding */
+enum {
+	PARQUET_ENCODING_PLAIN = 0,
+	PARQUET_ENCODING_RLE = 3,
+	PARQUET_ENCODING_DELTA_BINARY_PACKED = 5,
+	PARQUET_ENCODING_RLE_DICTIONARY = 8,
+};
+
+/* CompressionCodec */
+enum { PARQUET_CODEC_ZSTD = 6 };
+
+/* PageType */
+enum { PARQUET_PAGE_DATA = 0, PARQUET_PAGE_DICTIONARY = 2 };
+
+/* Fields of PageHeader */
+enum {
+	PARQUET_PAGE_HEADER_TYPE = 1,
+	PARQUET_PAGE_HEADER_UNCOMPRESSED_SIZE = 2,
+	PARQUET_PAGE_HEADER_COMPRESSED_SIZE = 3,
+	PARQUET_PAGE_HEADER_DATA = 5,
+	PARQUET_PAGE_HEADER_DICTIONARY = 7,
+};
+
+/* Fields of DataPageHeader; the first two are those of DictionaryPageHeader too. */
+enum {
+	PARQUET_DATA_PAGE_NUM_VALUES = 1,
+	PARQUET_DATA_PAGE_ENCODING = 2,
+	PARQUET_DATA_PAGE_DEFINITION_ENCODING = 3,
+	PARQUET_DATA_PAGE_REPETITION_ENCODING = 4,
+};
+
+/* Fields of FileMetaData */
+enum {
+	PARQUET_FILE_VERSION = 1,
+	PARQUET_FILE_SCHEMA = 2,
+	PARQUET_FILE_NUM_ROWS = 3,
+	PARQUET_FILE_ROW_GROUPS = 4,
+	PARQUET_FILE_KEY_VALUES = 5,
+	PARQUET_FILE_CREATED_BY = 6,
+	PARQUET_FILE_COLUMN_ORDERS = 7,
+};
+
+/* Fields of SchemaElement */
+enum {
+	PARQUET_SCHEMA_TYPE = 1,
+	PARQUET_SCHEMA_REPETITION = 3,
+	PARQUET_SCHEMA_NAME = 4,
+	PARQUET_SCHEMA_NUM_CHILDREN = 5,
+	PARQUET_SCHEMA_CONVERTED_TYPE = 6,
+	PARQUET_SCHEMA_LOGICAL_TYPE = 10,
+};
+
+/* Fields of RowGroup */
+enum {
+	PARQUET_GROUP_COLUMNS = 1,
+	PARQUET_GROUP_TOTAL_BYTE_SIZE = 2,
+	PARQUET_GROUP_NUM_ROWS = 3,
+	PARQUET_GROUP_FILE_OFFSET = 5,
+	PARQUET_GROUP_TOTAL_COMPRESSED_SIZE = 6,
+};
+
+/* Fields of ColumnChunk */
+enum { PARQUET_CHUNK_FILE_OFFSET = 2, PARQUET_CHUNK_META_DATA = 3 };
+
+/* Fields of ColumnMetaData */
+enum {
+	PARQUET_COLUMN_TYPE = 1,
+	PARQUET_COLUMN_ENCODINGS = 2,
+	PARQUET_COLUMN_PATH = 3,
+	PARQUET_COLUMN_CODEC = 4,
+	PARQUET_COLUMN_NUM_VALUES = 5,
+	PARQUET_COLUMN_UNCOMPRESSED_SIZE = 6,
+	PARQUET_COLUMN_COMPRESSED_SIZE = 7,
+	PARQUET_COLUMN_DATA_PAGE_OFFSET = 9,
+	PARQUET_COLUMN_DICTIONARY_PAGE_OFFSET = 11,
+	PARQUET_COLUMN_STATISTICS = 12,
+};
+
+/* Fields of Statistics */
+enum {
+	PARQUET_STATISTICS_NULL_COUNT = 3,
+	PARQUET_STATISTICS_MAX_VALUE = 5,
+	PARQUET_STATISTICS_MIN_VALUE = 6,
+};
+
+/* DELTA_BINARY_PACKED: values a block, and parts of it with a width of their own. */
+#define PARQUET_DELTA_BLOCK 128
+#define PARQUET_DELTA_MINIBLOCKS 4
+
+#endif

@@ -251,7 +251,10 @@ static void put_if_any(struct sonde_buffer *out, uint64_t count, const char *nou
 /* What was written, by what the target holds. */
 static void put_written(struct sonde_buffer *out, const struct sonde_run_result *result)
 {
-	if (result->contexts_written) {
+	/* a target of events as well has the root only, where there are no other contexts */
+	bool is_profile = result->contexts_written > (result->events_written ? 1 : 0);
+
+	if (is_profile) {
 		cli_put_counted(out, result->contexts_written, "calling context");
 		put_if_any(out, result->values_written, "value");
 		put_if_any(out, result->samples_written, "sample");

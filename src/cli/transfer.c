@@ -253,10 +253,10 @@ static void put_if_any(struct sonde_buffer *out, uint64_t count, const char *nou
 /* What was written, by what the target holds. */
 static void put_written(struct sonde_buffer *out, const struct sonde_run_result *result)
 {
-	/* a target of events and contexts, and a source without: that is the root alone */
-	bool has_contexts = result->contexts_written > 1 || !result->events_written;
+	/* a target of events as well has the root only, where there are no other contexts */
+	bool is_profile = result->contexts_written > (result->events_written ? 1 : 0);
 
-	if (result->contexts_written && has_contexts) {
+	if (is_profile) {
 		cli_put_counted(out, result->contexts_written, "calling context");
 		put_if_any(out, result->values_written, "value");
 		put_if_any(out, result->samples_written, "sample");

@@ -1,12 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Firefox Profiler, processed profile as a format of the library. */
-#include "formats/format.h"
+/* Processed profiles of the Firefox Profiler as a format of the library: written only. */
+#include "formats/firefox/firefox.h"
+
+static const struct sonde_format_style styles[] = {
+	{ "gzip", "packed with gzip, which the Firefox Profiler opens as it is" },
+	{ 0 },
+};
 
 const struct sonde_format sonde_format_firefox = {
 	.info = {
 		.name = "firefox",
 		.title = "Firefox Profiler, processed profile",
 		.shape = "file",
-		.suffix = ".firefox.json",
+		.lanes_written = SONDE_LANE_EVENTS | SONDE_LANE_SAMPLES | SONDE_LANE_CONTEXTS |
+				 SONDE_LANE_VALUES,
+		.kinds = SONDE_KINDS_ALL & ~SONDE_KIND(OTHER),
+		.facts = SONDE_FACT_PROCESS_IDS | SONDE_FACT_TRACK_NAMES | SONDE_FACT_TRACK_IDS |
+			 SONDE_FACT_MODULES | SONDE_FACT_SOURCE_PLACES,
+		.styles = styles,
+		.suffix = ".firefox.json .firefox.json.gz",
 	},
+	.create = firefox_create,
 };

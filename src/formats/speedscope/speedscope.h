@@ -16,6 +16,7 @@
  */
 #define SPEEDSCOPE_OURS "sonde"
 #define SPEEDSCOPE_OURS_VERSION 1
+#define SPEEDSCOPE_END "end"		 /* it was still open when the track ended */
 #define SPEEDSCOPE_MADE "made"		 /* no return was recorded */
 #define SPEEDSCOPE_EXCEPTION "exception" /* the call was left by one */
 

@@ -91,7 +91,7 @@ static void put_event(const struct speedscope_writer *writer, struct speedscope_
 	else
 		sonde_buffer_put_text(text, opens ? ",\n{\"type\":\"O\",\"frame\":" :
 						    ",\n{\"type\":\"C\",\"frame\":");
-	sonde_buffer_put_u64(text, stacks_frame(&writer->stacks, function));
+	sonde_buffer_put_u64(text, exchange_stacks_frame(&writer->stacks, function));
 	sonde_buffer_put_text(text, ",\"at\":");
 	speedscope_put_time(writer, text, lane->last_ns);
 	if (ours) {
@@ -105,13 +105,12 @@ static void put_event(const struct speedscope_writer *writer, struct speedscope_
 /* Closes the calls above a place of the stack, which no return was recorded of. */
 static enum sonde_status close_down_to(struct speedscope_writer *writer,
 				       struct speedscope_lane *lane, uint32_t track, size_t place,
-				       struct sonde_error *err)
+				       const char *ours, struct sonde_error *err)
 {
 	enum sonde_status status = SONDE_OK;
 
 	while (!status && lane->open.count > place) {
-		put_event(writer, lane, false, lane->open.items[--lane->open.count].function,
-			  SPEEDSCOPE_MADE);
+		put_event(writer, lane, false, lane->open.items[--lane->open.count].function, ours);
 		lane->losses[SPEEDSCOPE_LOSS_OPEN]++;
 		status = speedscope_flush(writer, lane, track, SPEEDSCOPE_PART_EVENTS, false, err);
 	}
@@ -178,6 +177,9 @@ static enum sonde_status take_event(struct speedscope_writer *writer, struct spe
 	}
 	if (!sonde_event_leaves(event)) {
 		count_other(lane, event);
+		/* what is open lasts at least until here */
+		if (lane->open.count && event->time_ns > lane->last_ns)
+			lane->last_ns = event->time_ns;
 		return SONDE_OK;
 	}
 	place = sonde_call_stack_find_left(&lane->open, event);
@@ -186,7 +188,7 @@ static enum sonde_status take_event(struct speedscope_writer *writer, struct spe
 		return SONDE_OK;
 	}
 	take_time(writer, lane, track, event);
-	status = close_down_to(writer, lane, track, place + 1, err);
+	status = close_down_to(writer, lane, track, place + 1, SPEEDSCOPE_MADE, err);
 	if (status)
 		return status;
 	lane->open.count = place;
@@ -221,7 +223,7 @@ static enum sonde_status end_events(struct speedscope_writer *writer, struct spe
 
 	if (!lane->has_events)
 		return SONDE_OK;
-	status = close_down_to(writer, lane, track, 0, err);
+	status = close_down_to(writer, lane, track, 0, SPEEDSCOPE_END, err);
 	sonde_buffer_put_text(text, "],\n\"startValue\":");
 	speedscope_put_time(writer, text, lane->first_ns);
 	sonde_buffer_put_text(text, ",\"endValue\":");
@@ -288,9 +290,9 @@ static enum sonde_status speedscope_writer_contexts(struct sonde_sink *sink,
 
 	enum sonde_status status;
 
-	stacks_release(&writer->stacks);
-	status = stacks_init(&writer->stacks, writer->definitions, contexts, count,
-			     SPEEDSCOPE_STACK_DEPTH, err);
+	exchange_stacks_release(&writer->stacks);
+	status = exchange_stacks_init(&writer->stacks, writer->definitions, contexts, count,
+				      SPEEDSCOPE_STACK_DEPTH, err);
 	writer->losses[SPEEDSCOPE_LOSS_FOLDED] = writer->stacks.folded;
 	writer->losses[SPEEDSCOPE_LOSS_DEEP] = writer->stacks.too_deep;
 	return status;
@@ -363,9 +365,11 @@ static enum sonde_status speedscope_writer_begin(struct sonde_sink *sink,
 	writer->start_ns = find_start(definitions);
 	writer->losses[SPEEDSCOPE_LOSS_ATTRIBUTES] = sonde_definitions_attribute_count(definitions);
 	writer->lanes = calloc((size_t)writer->track_count + 1, sizeof(struct speedscope_lane *));
-	if (!writer->lanes)
+	writer->is_metric_used = calloc((size_t)writer->metric_count + 1, sizeof(_Atomic bool));
+	if (!writer->lanes || !writer->is_metric_used)
 		return sonde_fail_nomem(err);
-	status = stacks_init(&writer->stacks, definitions, NULL, 0, SPEEDSCOPE_STACK_DEPTH, err);
+	status = exchange_stacks_init(&writer->stacks, definitions, NULL, 0, SPEEDSCOPE_STACK_DEPTH,
+				      err);
 	if (!status)
 		status = put_text(writer, speedscope_write_head, err);
 	if (!status)
@@ -393,6 +397,7 @@ static enum sonde_status speedscope_writer_complete(struct sonde_sink *sink,
 
 	if (!status)
 		status = put_text(writer, speedscope_write_frames, err);
+	writer->losses[SPEEDSCOPE_LOSS_METRICS] = speedscope_count_unused(writer);
 	if (!status)
 		status = report_losses(writer, writer->losses, err);
 	return status ? status : sonde_output_close(&writer->output, err);
@@ -415,7 +420,8 @@ static void speedscope_writer_free(struct sonde_sink *sink)
 	sonde_output_release(&writer->output);
 	sonde_staged_release(&writer->staged);
 	free(writer->lanes);
-	stacks_release(&writer->stacks);
+	free(writer->is_metric_used);
+	exchange_stacks_release(&writer->stacks);
 	free(writer->name);
 	free(writer);
 }

@@ -6,12 +6,14 @@
 #ifndef SONDE_SPEEDSCOPE_WRITE_H
 #define SONDE_SPEEDSCOPE_WRITE_H
 
+#include <stdatomic.h>
+
 #include "base/buffer.h"
 #include "base/json.h"
 #include "base/parts.h"
 #include "base/vec.h"
+#include "formats/exchange_stacks.h"
 #include "formats/speedscope/speedscope.h"
-#include "formats/stacks.h"
 #include "model/call_stack.h"
 
 /* Text is handed on when there is so much of it. */
@@ -42,6 +44,8 @@ enum { SPEEDSCOPE_PART_EVENTS, SPEEDSCOPE_PART_STACKS, SPEEDSCOPE_PART_WEIGHTS, 
 	  "is",                                                                                    \
 	  false)                                                                                   \
 	X(NEGATIVE, "values that are negative or no number", "a weight of speedscope is neither",  \
+	  false)                                                                                   \
+	X(METRICS, "metrics without values", "speedscope has a profile for what has values",       \
 	  false)                                                                                   \
 	X(ATTRIBUTES, "attributes", "speedscope has no place for them", false)                     \
 	X(BAD_TEXT, "names that are not UTF-8", "U+FFFD stands for what is not", false)            \
@@ -91,9 +95,10 @@ struct speedscope_writer {
 	char *name; /* of the file */
 	const struct sonde_definitions *definitions;
 	uint32_t track_count, metric_count; /* at begin */
+	_Atomic bool *is_metric_used;	    /* by metric */
 	uint64_t start_ns;		    /* all times are told from here */
 	struct speedscope_lane **lanes;	    /* by track; of those that are being written */
-	struct stacks stacks;
+	struct exchange_stacks stacks;
 	uint64_t losses[SPEEDSCOPE_LOSS_COUNT]; /* of what is written by one thread */
 };
 
@@ -123,6 +128,8 @@ enum sonde_status speedscope_write_values(struct speedscope_writer *writer,
 					  struct speedscope_lane *lane,
 					  const struct sonde_value *values, size_t count,
 					  struct sonde_error *err);
+/* Metrics that a track could have values of, and none has. */
+uint64_t speedscope_count_unused(const struct speedscope_writer *writer);
 enum sonde_status speedscope_write_stacks_end(struct speedscope_writer *writer,
 					      struct speedscope_lane *lane, uint32_t track,
 					      struct sonde_error *err);

@@ -146,13 +146,34 @@ static void put_frame(struct speedscope_writer *writer, struct sonde_buffer *out
 		    sonde_definitions_function_label(definitions, number, label));
 	member_string(writer, &json, "file", function->file);
 	member_number(&json, "line", function->line);
-	if (!function->name)
-		sonde_json_member_bool(&json, "unnamed", true);
 	member_string(writer, &json, "raw_name", function->raw_name);
 	member_number(&json, "address", function->address);
 	if (module)
 		member_string(writer, &json, "module", module->path);
 	member_number(&json, "process", function->process);
+	sonde_json_object_end(&json);
+}
+
+/* A frame that is no function, but a place in a program. */
+static void put_named_frame(struct speedscope_writer *writer, struct sonde_buffer *out,
+			    const struct exchange_named_frame *frame)
+{
+	const struct sonde_context *context =
+		frame->context ? &writer->stacks.contexts[frame->context] : NULL;
+	const struct sonde_module *module =
+		context ? sonde_definitions_module(writer->definitions, context->module) : NULL;
+	struct sonde_json_writer json;
+
+	sonde_json_writer_init(&json, out, false);
+	sonde_json_object_begin(&json);
+	member_text(writer, &json, "name", frame->name);
+	if (context) {
+		member_string(writer, &json, "file", context->file);
+		member_number(&json, "line", context->line);
+		member_number(&json, "address", context->address);
+	}
+	if (module)
+		member_string(writer, &json, "module", module->path);
 	sonde_json_object_end(&json);
 }
 
@@ -162,13 +183,8 @@ void speedscope_write_frames(struct speedscope_writer *writer, struct sonde_buff
 
 	sonde_buffer_put_text(out, "],\n\"shared\":{\"frames\":[");
 	for (size_t i = 0; i < writer->stacks.names.count; i++) {
-		struct sonde_json_writer json;
-
 		sonde_buffer_put_text(out, i ? ",\n" : "\n");
-		sonde_json_writer_init(&json, out, false);
-		sonde_json_object_begin(&json);
-		member_text(writer, &json, "name", writer->stacks.names.items[i]);
-		sonde_json_object_end(&json);
+		put_named_frame(writer, out, &writer->stacks.names.items[i]);
 	}
 	for (uint32_t i = 0; i < count; i++) {
 		sonde_buffer_put_text(out, ",\n");

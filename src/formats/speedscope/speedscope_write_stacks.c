@@ -12,13 +12,14 @@
 static void put_stack(const struct speedscope_writer *writer, struct sonde_buffer *out,
 		      uint32_t context)
 {
-	const struct stack_node *node = stacks_innermost(&writer->stacks, context);
+	const struct exchange_stack_node *node =
+		exchange_stacks_innermost(&writer->stacks, context);
 	uint32_t frames[SPEEDSCOPE_STACK_DEPTH];
 	size_t count = 0;
 
 	while (node && count < SPEEDSCOPE_STACK_DEPTH) {
 		frames[count++] = node->frame;
-		node = stacks_innermost(&writer->stacks, node->above);
+		node = exchange_stacks_innermost(&writer->stacks, node->above);
 	}
 	sonde_buffer_put_char(out, '[');
 	while (count) {
@@ -135,6 +136,7 @@ static enum sonde_status put_metric(struct speedscope_writer *writer, struct spe
 	enum sonde_status status = SONDE_OK;
 	double sum = 0;
 
+	atomic_store(&writer->is_metric_used[metric], true);
 	speedscope_write_profile_head(writer, out, "sampled", track, metric);
 	sonde_buffer_put_text(out, ",\"samples\":[\n");
 	for (size_t i = 0; !status && i < points->points.count; i++) {
@@ -153,6 +155,21 @@ static enum sonde_status put_metric(struct speedscope_writer *writer, struct spe
 	sonde_buffer_put_double(out, isfinite(sum) ? sum : 0);
 	sonde_buffer_put_char(out, '}');
 	return status;
+}
+
+uint64_t speedscope_count_unused(const struct speedscope_writer *writer)
+{
+	const struct sonde_definitions *definitions = writer->definitions;
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < writer->metric_count; i++) {
+		const struct sonde_metric *metric = sonde_definitions_metric(definitions, i);
+		const char *scope = sonde_definitions_string(definitions, metric->scope);
+
+		count += !metric->statistic && (!*scope || !strcmp(scope, "point")) &&
+			 !atomic_load(&writer->is_metric_used[i]);
+	}
+	return count;
 }
 
 enum sonde_status speedscope_write_stacks_end(struct speedscope_writer *writer,

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which contexts are frames of a stack, and how they are numbered. */
-#include "formats/stacks.h"
+#include "formats/exchange_stacks.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define LABEL_LONGEST 512
 
-static enum sonde_status add_name(struct stacks *stacks, const char *text, uint32_t *number,
-				  struct sonde_error *err)
+static enum sonde_status add_name(struct exchange_stacks *stacks, const char *text,
+				  uint32_t context, uint32_t *number, struct sonde_error *err)
 {
 	size_t length = strlen(text);
-	const char **name;
+	struct exchange_named_frame *name;
 	char *copy;
 
 	*number = sonde_text_map_find(&stacks->by_name, text, length);
@@ -21,14 +21,14 @@ static enum sonde_status add_name(struct stacks *stacks, const char *text, uint3
 	name = copy ? sonde_vec_push(&stacks->names) : NULL;
 	if (!name)
 		return sonde_fail_nomem(err);
-	*name = copy;
+	*name = (struct exchange_named_frame){ .name = copy, .context = context };
 	*number = (uint32_t)stacks->names.count - 1;
 	if (!sonde_text_map_add(&stacks->by_name, copy, length, *number))
 		return sonde_fail_nomem(err);
 	return SONDE_OK;
 }
 
-static bool is_frame(const struct sonde_context *context, const struct stack_node *above)
+static bool is_frame(const struct sonde_context *context, const struct exchange_stack_node *above)
 {
 	if (context->kind == SONDE_CONTEXT_FUNCTION)
 		return true;
@@ -37,18 +37,18 @@ static bool is_frame(const struct sonde_context *context, const struct stack_nod
 	return context->relation != SONDE_CONTEXT_ENCLOSED || !above->innermost;
 }
 
-static bool has_function(const struct stacks *stacks, const struct sonde_context *context)
+static bool has_function(const struct exchange_stacks *stacks, const struct sonde_context *context)
 {
 	return context->kind == SONDE_CONTEXT_FUNCTION &&
 	       context->function < sonde_definitions_function_count(stacks->definitions);
 }
 
-static enum sonde_status add_context(struct stacks *stacks, uint32_t number, uint32_t most,
+static enum sonde_status add_context(struct exchange_stacks *stacks, uint32_t number, uint32_t most,
 				     struct sonde_error *err)
 {
 	const struct sonde_context *context = &stacks->contexts[number];
-	const struct stack_node *above = &stacks->nodes[context->parent];
-	struct stack_node *node = &stacks->nodes[number];
+	const struct exchange_stack_node *above = &stacks->nodes[context->parent];
+	struct exchange_stack_node *node = &stacks->nodes[number];
 	uint32_t depth = stacks->nodes[above->innermost].depth;
 	char space[LABEL_LONGEST];
 
@@ -68,34 +68,36 @@ static enum sonde_status add_context(struct stacks *stacks, uint32_t number, uin
 		return SONDE_OK;
 	return add_name(stacks,
 			sonde_context_label(stacks->definitions, context, space, sizeof(space)),
-			&node->frame, err);
+			number, &node->frame, err);
 }
 
-enum sonde_status stacks_init(struct stacks *stacks, const struct sonde_definitions *definitions,
-			      const struct sonde_context *contexts, uint32_t count, uint32_t most,
-			      struct sonde_error *err)
+enum sonde_status exchange_stacks_init(struct exchange_stacks *stacks,
+				       const struct sonde_definitions *definitions,
+				       const struct sonde_context *contexts, uint32_t count,
+				       uint32_t most, struct sonde_error *err)
 {
 	enum sonde_status status;
 	uint32_t unknown;
 
-	*stacks = (struct stacks){ .definitions = definitions,
-				   .contexts = contexts,
-				   .context_count = count };
+	*stacks = (struct exchange_stacks){ .definitions = definitions,
+					    .contexts = contexts,
+					    .context_count = count };
 	stacks->nodes = calloc((size_t)count + 1, sizeof(*stacks->nodes));
 	if (!stacks->nodes)
 		return sonde_fail_nomem(err);
-	status = add_name(stacks, "(unknown)", &unknown, err);
+	status = add_name(stacks, "(unknown)", 0, &unknown, err);
 	for (uint32_t i = 1; !status && i < count; i++)
 		status = add_context(stacks, i, most, err);
 	/* functions come behind all that has none, which is known only now */
 	for (uint32_t i = 1; !status && i < count; i++) {
 		if (stacks->nodes[i].depth && has_function(stacks, &contexts[i]))
-			stacks->nodes[i].frame = stacks_frame(stacks, contexts[i].function);
+			stacks->nodes[i].frame =
+				exchange_stacks_frame(stacks, contexts[i].function);
 	}
 	return status;
 }
 
-void stacks_release(struct stacks *stacks)
+void exchange_stacks_release(struct exchange_stacks *stacks)
 {
 	free(stacks->nodes);
 	sonde_vec_release(&stacks->names);

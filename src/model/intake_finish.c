@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of an intake: streams become the files that cursors read, and all is defined. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/intake_private.h"
+
+/* What is written while tracks are gone through; mapped in the end. */
+struct finishing {
+	struct sonde_intake *intake;
+	struct sonde_output events, samples, details;
+	struct sonde_mapped_file records;
+	struct intake_nest *nest;
+};
+
+static enum sonde_status flush_tracks(struct sonde_intake *intake, uint32_t first,
+				      struct sonde_error *err)
+{
+	enum sonde_status status = SONDE_OK;
+
+	for (size_t i = first; !status && i < intake->tracks.count; i++) {
+		struct intake_track *track = &intake->tracks.items[i];
+
+		status = intake_stream_flush(intake, &track->events, err);
+		if (!status)
+			status = intake_stream_flush(intake, &track->samples, err);
+		intake_stream_release(intake, &track->events);
+		intake_stream_release(intake, &track->samples);
+	}
+	return status;
+}
+
+/* All that is in the spool, to be read; the spool may be filled anew. */
+static enum sonde_status map_records(struct finishing *finishing, uint32_t first,
+				     struct sonde_error *err)
+{
+	struct sonde_intake *intake = finishing->intake;
+	enum sonde_status status = flush_tracks(intake, first, err);
+
+	sonde_mapped_file_release(&finishing->records);
+	if (status || intake->spool.fd < 0)
+		return status;
+	return sonde_output_map(&intake->spool, &finishing->records, err);
+}
+
+/* Samples need no more than their order, and the numbers of their contexts. */
+static enum sonde_status write_samples(struct finishing *finishing, uint32_t track,
+				       struct sonde_error *err)
+{
+	struct intake_track *sampled = &finishing->intake->tracks.items[track];
+	const struct intake_record *records;
+	enum sonde_status status;
+	struct intake_reader reader;
+	size_t count;
+
+	sampled->first_sample = finishing->samples.written / sizeof(struct sonde_sample);
+	status = intake_reader_open(&reader, &finishing->records, &sampled->samples, err);
+	if (status)
+		return status;
+	while (!status && (count = intake_reader_next(&reader, &records))) {
+		sampled->definition.sample_count += count;
+		for (size_t i = 0; !status && i < count; i++) {
+			struct sonde_sample sample = {
+				.time_ns = records[i].time_ns,
+				.track = track,
+				.context = sonde_context_union_number(finishing->intake->tree,
+								      records[i].function),
+			};
+
+			status = sonde_output_write(&finishing->samples, &sample, sizeof(sample),
+						    err);
+		}
+	}
+	intake_reader_release(&reader);
+	return status;
+}
+
+static int compare_values(const void *left, const void *right)
+{
+	const struct sonde_value *a = left, *b = right;
+
+	if (a->context != b->context)
+		return a->context < b->context ? -1 : 1;
+	return (a->metric > b->metric) - (a->metric < b->metric);
+}
+
+/* Numbers instead of nodes, in order; those that came to 0 are not there. */
+static void settle_values(struct sonde_intake *intake, uint32_t track)
+{
+	struct intake_values *values = &intake->tracks.items[track].values;
+	size_t kept = 0;
+
+	sonde_key_map_release(&values->places);
+	for (size_t i = 0; i < values->items.count; i++) {
+		struct sonde_value value = values->items.items[i];
+
+		if (value.value == 0)
+			continue;
+		value.context = sonde_context_union_number(intake->tree, value.context);
+		values->items.items[kept++] = value;
+	}
+	values->items.count = kept;
+	if (kept)
+		qsort(values->items.items, kept, sizeof(*values->items.items), compare_values);
+	intake->value_count += kept;
+}
+
+static enum sonde_status take_tracks(struct finishing *finishing, uint32_t first, uint32_t end,
+				     struct sonde_error *err)
+{
+	enum sonde_status status = map_records(finishing, first, err);
+
+	for (uint32_t i = first; !status && i < end; i++) {
+		status = intake_nest_track(finishing->nest, &finishing->records, i, err);
+		if (!status)
+			status = write_samples(finishing, i, err);
+		settle_values(finishing->intake, i);
+	}
+	return status;
+}
+
+/* Further tracks have slots that no other of their process has. */
+static void count_slots(struct sonde_intake *intake)
+{
+	for (size_t i = 0; i < intake->tracks.count; i++) {
+		const struct sonde_track *track = &intake->tracks.items[i].definition;
+		uint32_t *next = &intake->processes.items[track->process].next_slot;
+
+		if (track->slot >= *next && track->slot < SONDE_NONE)
+			*next = track->slot + 1;
+	}
+}
+
+static enum sonde_status write_lanes(struct finishing *finishing, struct sonde_error *err)
+{
+	struct sonde_intake *intake = finishing->intake;
+	uint32_t tracks = (uint32_t)intake->tracks.count;
+	enum sonde_status status = sonde_context_union_finish(intake->tree, err);
+
+	if (!status)
+		status = sonde_output_open_unnamed(&finishing->events, err);
+	if (!status)
+		status = sonde_output_open_unnamed(&finishing->samples, err);
+	if (!status)
+		status = sonde_output_open_unnamed(&finishing->details, err);
+	if (status)
+		return status;
+	finishing->nest = intake_nest_new(intake, &finishing->events, &finishing->details);
+	if (!finishing->nest)
+		return sonde_fail_nomem(err);
+	count_slots(intake);
+	status = take_tracks(finishing, 0, tracks, err);
+	/* what overlaps was laid out such that it does not any more */
+	if (!status && intake->tracks.count > tracks)
+		status = take_tracks(finishing, tracks, (uint32_t)intake->tracks.count, err);
+	return status;
+}
+
+static enum sonde_status map_lanes(struct finishing *finishing, struct sonde_error *err)
+{
+	struct sonde_intake *intake = finishing->intake;
+	enum sonde_status status = sonde_output_map(&finishing->events, &intake->events, err);
+
+	if (!status)
+		status = sonde_output_map(&finishing->samples, &intake->samples, err);
+	if (!status)
+		status = sonde_output_map(&finishing->details, &intake->details, err);
+	if (!status && intake->detail_out.fd >= 0)
+		status = sonde_output_map(&intake->detail_out, &intake->detail_bytes, err);
+	return status;
+}
+
+/* First and last time over events and samples. */
+static void set_times(const struct sonde_intake *intake, struct intake_track *track)
+{
+	const struct sonde_event *events = (const void *)intake->events.data;
+	const struct sonde_sample *samples = (const void *)intake->samples.data;
+	struct sonde_track *definition = &track->definition;
+	uint64_t first = UINT64_MAX, last = 0;
+
+	if (definition->event_count) {
+		first = events[track->first_event].time_ns;
+		last = events[track->first_event + definition->event_count - 1].time_ns;
+	}
+	if (definition->sample_count) {
+		uint64_t begin = samples[track->first_sample].time_ns;
+		uint64_t end = samples[track->first_sample + definition->sample_count - 1].time_ns;
+
+		first = begin < first ? begin : first;
+		last = end > last ? end : last;
+	}
+	if (definition->event_count || definition->sample_count) {
+		definition->time_first_ns = first;
+		definition->time_last_ns = last;
+	}
+}
+
+static enum sonde_status define(struct sonde_intake *intake, struct sonde_error *err)
+{
+	struct sonde_definitions *definitions = intake->recording->definitions;
+	struct sonde_clock clock = { .kind = SONDE_CLOCK_UNKNOWN };
+	enum sonde_status status = SONDE_OK;
+	uint32_t id;
+
+	if (!sonde_definitions_clock_count(definitions))
+		status = sonde_definitions_add_clock(definitions, &clock, &id, err);
+	for (size_t i = 0; !status && i < intake->processes.count; i++)
+		status = sonde_definitions_add_process(
+			definitions, &intake->processes.items[i].definition, &id, err);
+	for (size_t i = 0; !status && i < intake->tracks.count; i++) {
+		set_times(intake, &intake->tracks.items[i]);
+		status = sonde_definitions_add_track(definitions,
+						     &intake->tracks.items[i].definition, &id, err);
+	}
+	return status;
+}
+
+static void hand_over(struct sonde_intake *intake)
+{
+	struct sonde_recording *recording = intake->recording;
+	uint32_t contexts;
+
+	sonde_context_union_contexts(intake->tree, &contexts);
+	recording->lanes = (intake->events.size ? SONDE_LANE_EVENTS : 0) |
+			   (intake->samples.size ? SONDE_LANE_SAMPLES : 0) |
+			   (contexts > 1 ? SONDE_LANE_CONTEXTS : 0) |
+			   (intake->value_count ? SONDE_LANE_VALUES : 0) |
+			   (intake->details.size ? SONDE_LANE_DETAILS : 0);
+	recording->data = intake;
+	recording->ops = &intake_recording_ops;
+	/* what only adding needs */
+	sonde_text_map_release(&intake->strings);
+	sonde_text_map_release(&intake->functions);
+	sonde_text_map_release(&intake->event_types);
+	sonde_text_map_release(&intake->process_keys);
+	sonde_text_map_release(&intake->track_keys);
+	sonde_text_map_release(&intake->numbers);
+	sonde_arena_release(&intake->keys);
+	free(intake->order);
+	intake->order = NULL;
+}
+
+enum sonde_status sonde_intake_finish(struct sonde_intake *intake,
+				      struct sonde_intake_counts *counts, struct sonde_error *err)
+{
+	struct finishing finishing = {
+		.intake = intake,
+		.events.fd = -1,
+		.samples.fd = -1,
+		.details.fd = -1,
+	};
+	enum sonde_status status = write_lanes(&finishing, err);
+
+	if (!status)
+		status = map_lanes(&finishing, err);
+	intake_nest_free(finishing.nest);
+	sonde_output_release(&finishing.events);
+	sonde_output_release(&finishing.samples);
+	sonde_output_release(&finishing.details);
+	sonde_mapped_file_release(&finishing.records);
+	if (!status)
+		status = define(intake, err);
+	if (status)
+		return status;
+	if (counts)
+		*counts = intake->counts;
+	hand_over(intake);
+	return SONDE_OK;
+}

@@ -390,6 +390,7 @@ static enum sonde_status define_track(struct opening *opening, const struct hpcr
 		.slot = input->slot,
 		.os_id = UINT64_MAX,
 		.kind = stream ? SONDE_TRACK_GPU_STREAM : SONDE_TRACK_THREAD,
+		.name_made_up = true,
 		.sample_count = input->sample_count,
 		.time_first_ns = input->time_first_ns,
 		.time_last_ns = input->time_last_ns,

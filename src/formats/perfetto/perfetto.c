@@ -15,8 +15,13 @@ const struct sonde_format sonde_format_perfetto = {
 		.title = "Perfetto protobuf trace",
 		.shape = "file",
 		.suffix = ".pftrace .perfetto-trace",
+		.lanes_read = LANES,
 		.lanes_written = LANES,
+		.kinds = SONDE_KINDS_ALL & ~SONDE_KIND(OTHER),
+		.facts = SONDE_FACTS_ALL & ~(unsigned int)SONDE_FACT_MODULE_PLACES,
 		.styles = styles,
 	},
+	.probe = perfetto_probe,
+	.open = perfetto_open,
 	.create = perfetto_create,
 };

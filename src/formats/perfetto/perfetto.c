@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Perfetto protobuf trace as a format of the library. */
-#include "formats/format.h"
+#include "formats/perfetto/perfetto.h"
+
+#define LANES (SONDE_LANE_EVENTS | SONDE_LANE_DETAILS | SONDE_LANE_SAMPLES | SONDE_LANE_CONTEXTS)
+
+static const struct sonde_format_style styles[] = {
+	{ "locations", "with the source file and line of every call, for viewers; larger" },
+	{ NULL, NULL },
+};
 
 const struct sonde_format sonde_format_perfetto = {
 	.info = {
@@ -8,5 +15,13 @@ const struct sonde_format sonde_format_perfetto = {
 		.title = "Perfetto protobuf trace",
 		.shape = "file",
 		.suffix = ".pftrace .perfetto-trace",
+		.lanes_read = LANES,
+		.lanes_written = LANES,
+		.kinds = SONDE_KINDS_ALL & ~SONDE_KIND(OTHER),
+		.facts = SONDE_FACTS_ALL & ~(unsigned int)SONDE_FACT_MODULE_PLACES,
+		.styles = styles,
 	},
+	.probe = perfetto_probe,
+	.open = perfetto_open,
+	.create = perfetto_create,
 };

@@ -107,7 +107,10 @@ static int check_one(struct check *check, const char *path, struct sonde_diagnos
 	struct cli_tally tally;
 	struct sonde_error err = { 0 };
 	enum sonde_status status;
+	int code = cli_input_path(check->cli, path, &path);
 
+	if (code != CLI_OK)
+		return code;
 	cli_progress_begin(check->cli, &progress, "checking", NULL);
 	options.progress = &progress.progress;
 	status = sonde_check(path, &options, diagnostics, &err);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "model/identity.h"
+#include "model/recording.h"
 
 /* nftw() hands nothing through; one walk at a time. */
 static uint64_t walked_bytes;
@@ -19,7 +20,7 @@ static int add_size(const char *path, const struct stat *status, int kind, struc
 	return 0;
 }
 
-static uint64_t bytes_on_disk(const char *path)
+uint64_t cli_bytes_on_disk(const char *path)
 {
 	struct stat status;
 
@@ -121,7 +122,7 @@ void info_gather(struct info *info, struct sonde_recording *recording)
 		.definitions = sonde_recording_definitions(recording),
 		.diagnostics = sonde_recording_diagnostics(recording),
 		.event_count = sonde_recording_event_count(recording),
-		.bytes = bytes_on_disk(sonde_recording_path(recording)),
+		.bytes = cli_bytes_on_disk(recording->path),
 		.resource_count = sonde_recording_blob_count(recording),
 	};
 	info->has_time = sonde_recording_time_range(recording, &info->first_ns, &info->last_ns);

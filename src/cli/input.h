@@ -18,7 +18,17 @@ extern const struct cli_option cli_input_options[];
 		.title = "Input", .options = cli_input_options, .base = offsetof(type, input)      \
 	}
 
-/* Opens a recording, or says why not. Returns an exit code. */
+/*
+ * The path of an operand: itself or, for `-`, where standard input can be opened, as long as the
+ * invocation lives. What fails is told. Returns an exit code.
+ */
+int cli_input_path(struct cli *cli, const char *operand, const char **path);
+
+/* Whether a path is what cli_input_path() made of `-`. */
+bool cli_is_standard_input(const struct cli *cli, const char *path);
+#define CLI_STANDARD_INPUT "standard input"
+
+/* Opens a recording, `-` being standard input, or says why not. Returns an exit code. */
 int cli_open(struct cli *cli, const char *path, const struct cli_input *input,
 	     struct sonde_recording **recording);
 

@@ -11,6 +11,9 @@
 
 /* A drift is told from anchors that are at least so far apart. */
 #define ANCHOR_SPAN_NS 1000000000.0
+/* Clocks of one kind whose wall times are that close are one; and with how many each is compared. */
+#define SAME_CLOCK_NS 1000000000
+#define CLOCKS_COMPARED 64
 
 void align_release(struct align *align)
 {
@@ -29,71 +32,141 @@ static void add_times(struct align_clock *clock, const struct sonde_track *track
 	clock->has_time = true;
 }
 
-static struct align_clock *add_clock(struct align *align, struct sonde_recording *recording,
-				     size_t source, uint32_t process, uint32_t id)
-{
-	struct align_clock *clock = sonde_vec_push(&align->clocks);
+/* What a recording says of one of its clocks; the last is for processes without one. */
+struct own_clock {
+	enum sonde_clock_kind kind;
+	bool is_anchored;
+	uint64_t shift_ns; /* to the wall clock, modulo 2^64 */
+	uint32_t number;   /* of what it became */
+};
 
-	if (clock)
-		*clock = (struct align_clock){
-			.recording = recording, .source = source, .process = process, .clock = id
-		};
-	return clock;
+struct own_clocks {
+	struct sonde_recording *recording;
+	const struct sonde_definitions *definitions;
+	struct own_clock *items;
+	uint32_t count;	      /* without the last */
+	size_t first;	      /* of what they became */
+	size_t first_process; /* in of_process */
+	bool are_apart;	      /* none is taken for another */
+};
+
+static bool own_clocks_init(struct own_clocks *own)
+{
+	const struct sonde_anchor *anchor;
+
+	own->count = sonde_definitions_clock_count(own->definitions);
+	own->items = calloc((size_t)own->count + 1, sizeof(*own->items));
+	for (uint32_t i = 0; own->items && i <= own->count; i++) {
+		const struct sonde_clock *clock = sonde_definitions_clock(own->definitions, i);
+
+		own->items[i].kind = clock ? clock->kind : SONDE_CLOCK_UNKNOWN;
+		own->items[i].number = SONDE_NONE;
+	}
+	for (uint32_t i = 0; own->items && (anchor = sonde_definitions_anchor(own->definitions, i));
+	     i++) {
+		if (anchor->clock >= own->count || own->items[anchor->clock].is_anchored)
+			continue;
+		own->items[anchor->clock].is_anchored = true;
+		own->items[anchor->clock].shift_ns = anchor->realtime_ns - anchor->clock_ns;
+	}
+	return own->items;
 }
 
-/* `numbers` has room for every clock of the recording, and for processes that have none. */
-static bool add_processes(struct align *align, struct sonde_recording *recording, size_t source,
-			  uint32_t *numbers)
+static uint32_t place_of(const struct own_clocks *own, uint32_t clock)
 {
-	const struct sonde_definitions *definitions = sonde_recording_definitions(recording);
-	uint32_t clock_count = sonde_definitions_clock_count(definitions);
-	size_t first = align->of_process.count;
-	const struct sonde_process *process;
+	return clock < own->count ? clock : own->count;
+}
+
+static bool are_the_same(const struct own_clock *a, const struct own_clock *b)
+{
+	uint64_t distance = a->shift_ns - b->shift_ns + SAME_CLOCK_NS;
+
+	return a->kind == b->kind && a->is_anchored == b->is_anchored &&
+	       (!a->is_anchored || distance <= (uint64_t)2 * SAME_CLOCK_NS);
+}
+
+/*
+ * Some formats have a clock for each process, though it is the machine's: one of the same kind that goes
+ * by the same wall clock. SONDE_NONE: none of the first ones is.
+ */
+static uint32_t find_same(const struct align *align, const struct own_clocks *own, uint32_t clock)
+{
+	size_t end = align->clocks.count - own->first;
+
+	for (size_t i = 0; !own->are_apart && i < end && i < CLOCKS_COMPARED; i++) {
+		uint32_t other = align->clocks.items[own->first + i].clock;
+
+		if (are_the_same(&own->items[place_of(own, clock)],
+				 &own->items[place_of(own, other)]))
+			return (uint32_t)(own->first + i);
+	}
+	return SONDE_NONE;
+}
+
+/* The number of what a process counts by; SONDE_NONE where memory failed. */
+static uint32_t add_process(struct align *align, struct own_clocks *own, size_t source,
+			    uint32_t process)
+{
+	uint32_t id = sonde_definitions_process(own->definitions, process)->clock;
+	struct own_clock *mine = &own->items[place_of(own, id)];
+	struct align_clock *clock;
+
+	if (mine->number == SONDE_NONE)
+		mine->number = find_same(align, own, id);
+	if (mine->number != SONDE_NONE)
+		return mine->number;
+	clock = sonde_vec_push(&align->clocks);
+	if (!clock)
+		return SONDE_NONE;
+	*clock = (struct align_clock){ .recording = own->recording,
+				       .source = source,
+				       .process = process,
+				       .first_process = own->first_process,
+				       .clock = id };
+	mine->number = (uint32_t)align->clocks.count - 1;
+	return mine->number;
+}
+
+static bool add_processes(struct align *align, struct own_clocks *own, size_t source)
+{
+	uint32_t count = sonde_definitions_process_count(own->definitions);
 	const struct sonde_track *track;
 
-	for (uint32_t i = 0; i <= clock_count; i++)
-		numbers[i] = SONDE_NONE;
-	for (uint32_t i = 0; (process = sonde_definitions_process(definitions, i)); i++) {
-		uint32_t *number =
-			&numbers[process->clock < clock_count ? process->clock : clock_count];
+	own->first = align->clocks.count;
+	own->first_process = align->of_process.count;
+	for (uint32_t i = 0; i < count; i++) {
 		uint32_t *place = sonde_vec_push(&align->of_process);
 
-		if (!place || (*number == SONDE_NONE &&
-			       !add_clock(align, recording, source, i, process->clock)))
+		if (!place)
 			return false;
-		if (*number == SONDE_NONE)
-			*number = (uint32_t)align->clocks.count - 1;
-		*place = *number;
+		*place = add_process(align, own, source, i);
+		if (*place == SONDE_NONE)
+			return false;
 	}
-	for (uint32_t i = 0; (track = sonde_definitions_track(definitions, i)); i++) {
-		if (track->process < align->of_process.count - first)
-			add_times(&align->clocks
-					   .items[align->of_process.items[first + track->process]],
+	for (uint32_t i = 0; (track = sonde_definitions_track(own->definitions, i)); i++) {
+		if (track->process < count)
+			add_times(&align->clocks.items[align->of_process.items[own->first_process +
+									       track->process]],
 				  track);
 	}
 	return true;
 }
 
-static enum sonde_status add_source(struct align *align, struct sonde_recording *recording,
-				    size_t source, struct sonde_error *err)
-{
-	size_t clocks = sonde_definitions_clock_count(sonde_recording_definitions(recording));
-	uint32_t *numbers = calloc(clocks + 1, sizeof(*numbers));
-	bool happened = numbers && add_processes(align, recording, source, numbers);
-
-	free(numbers);
-	return happened ? SONDE_OK : sonde_fail_nomem(err);
-}
-
 enum sonde_status align_init(struct align *align, struct sonde_recording *const *sources,
 			     size_t count, struct sonde_error *err)
 {
-	enum sonde_status status = SONDE_OK;
+	bool happened = true;
 
 	*align = (struct align){ 0 };
-	for (size_t i = 0; !status && i < count; i++)
-		status = add_source(align, sources[i], i, err);
-	return status;
+	for (size_t i = 0; happened && i < count; i++) {
+		struct own_clocks own = { .recording = sources[i],
+					  .definitions = sonde_recording_definitions(sources[i]),
+					  .are_apart = count == 1 };
+
+		happened = own_clocks_init(&own) && add_processes(align, &own, i);
+		free(own.items);
+	}
+	return happened ? SONDE_OK : sonde_fail_nomem(err);
 }
 
 struct anchors {
@@ -267,12 +340,13 @@ static enum sonde_status none_found(const struct align_clock *clock,
 			  options->event ? options->event : "");
 }
 
-static enum sonde_status fit_moments(const struct align_options *options,
-				     const struct align_moments *reference,
-				     struct align_clock *clock, struct sonde_error *err)
+static enum sonde_status fit_moments(struct align *align, size_t number,
+				     const struct align_options *options,
+				     const struct align_moments *reference, struct sonde_error *err)
 {
+	struct align_clock *clock = &align->clocks.items[number];
 	struct align_moments other = { 0 };
-	enum sonde_status status = align_gather(clock, options, &other, err);
+	enum sonde_status status = align_gather(align, number, options, &other, err);
 
 	if (!status && options->method == ALIGN_MESSAGES)
 		status = align_fit_messages(clock, reference, &other, err);
@@ -291,7 +365,7 @@ enum sonde_status align_estimate(struct align *align, const struct align_options
 	enum sonde_status status = SONDE_OK;
 
 	if (options->method != ALIGN_ANCHORS && align->clocks.count)
-		status = align_gather(&align->clocks.items[0], options, &reference, err);
+		status = align_gather(align, 0, options, &reference, err);
 	if (!status && options->method == ALIGN_EVENTS && !reference.count && align->clocks.count)
 		status = none_found(&align->clocks.items[0], options, err);
 	for (size_t i = 1; !status && i < align->clocks.count; i++) {
@@ -301,7 +375,7 @@ enum sonde_status align_estimate(struct align *align, const struct align_options
 			continue;
 		status = options->method == ALIGN_ANCHORS ?
 				 fit_anchors(&align->clocks.items[0], clock, err) :
-				 fit_moments(options, &reference, clock, err);
+				 fit_moments(align, i, options, &reference, err);
 	}
 	sonde_vec_release(&reference);
 	return status;

@@ -16,9 +16,11 @@ enum align_method { ALIGN_REFERENCE, ALIGN_ANCHORS, ALIGN_EVENTS, ALIGN_MESSAGES
 /* One clock: the processes of one recording that count by it. */
 struct align_clock {
 	struct sonde_recording *recording;
-	size_t source;	  /* number of the recording */
-	uint32_t process; /* the first of them */
-	uint32_t clock;	  /* its id in the recording, or SONDE_NONE */
+	size_t source;	      /* number of the recording */
+	uint32_t process;     /* the first of them */
+	size_t first_process; /* where the recording's are in of_process */
+	uint32_t
+		clock; /* its id in the recording, or SONDE_NONE; of several that are one, the first */
 	bool has_time;
 	uint64_t first_ns, last_ns; /* of its tracks */
 
@@ -52,6 +54,10 @@ struct align {
 		lift_ns; /* by so much everything is moved on, since else something began before 0 */
 };
 
+/*
+ * Of several recordings, clocks of the same kind in one of them that go by the same wall clock are one;
+ * of a single one, all are apart.
+ */
 enum sonde_status align_init(struct align *align, struct sonde_recording *const *sources,
 			     size_t count, struct sonde_error *err);
 void align_release(struct align *align);

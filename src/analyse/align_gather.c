@@ -13,6 +13,7 @@
 #include "base/sort.h"
 
 struct gather {
+	const struct align *align;
 	const struct align_clock *clock;
 	const struct align_options *options;
 	const struct sonde_definitions *definitions;
@@ -192,14 +193,16 @@ static enum sonde_status gather_track(void *user, size_t number, struct sonde_er
 static bool list_tracks(struct gather *gather)
 {
 	uint32_t count = sonde_definitions_track_count(gather->definitions);
+	uint32_t processes = sonde_definitions_process_count(gather->definitions);
+	const uint32_t *of_process = gather->align->of_process.items;
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct sonde_track *track = sonde_definitions_track(gather->definitions, i);
-		const struct sonde_process *process =
-			sonde_definitions_process(gather->definitions, track->process);
 		uint32_t *place;
 
-		if (!process || process->clock != gather->clock->clock)
+		if (track->process >= processes ||
+		    &gather->align->clocks.items[of_process[gather->clock->first_process +
+							    track->process]] != gather->clock)
 			continue;
 		place = sonde_vec_push(&gather->tracks);
 		if (!place)
@@ -210,10 +213,13 @@ static bool list_tracks(struct gather *gather)
 	return true;
 }
 
-enum sonde_status align_gather(const struct align_clock *clock, const struct align_options *options,
-			       struct align_moments *moments, struct sonde_error *err)
+enum sonde_status align_gather(const struct align *align, size_t number,
+			       const struct align_options *options, struct align_moments *moments,
+			       struct sonde_error *err)
 {
+	const struct align_clock *clock = &align->clocks.items[number];
 	struct gather gather = {
+		.align = align,
 		.clock = clock,
 		.options = options,
 		.definitions = sonde_recording_definitions(clock->recording),

@@ -23,8 +23,9 @@ struct align_moments {
 };
 
 /* align_gather.c: all events of a clock that the options name. */
-enum sonde_status align_gather(const struct align_clock *clock, const struct align_options *options,
-			       struct align_moments *moments, struct sonde_error *err);
+enum sonde_status align_gather(const struct align *align, size_t number,
+			       const struct align_options *options, struct align_moments *moments,
+			       struct sonde_error *err);
 
 /* align_fit.c: fills in what a clock is found out to be. */
 enum sonde_status align_fit_events(struct align_clock *clock, const struct align_moments *reference,

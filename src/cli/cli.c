@@ -13,7 +13,8 @@
 
 void cli_init(struct cli *cli, int out_file)
 {
-	*cli = (struct cli){ .out_file = out_file, .out_is_terminal = isatty(out_file),
+	*cli = (struct cli){ .out_file = out_file,
+			     .out_is_terminal = isatty(out_file),
 			     .input_file = -1 };
 	cli_set_color(cli, CLI_COLOR_AUTO);
 }

@@ -182,6 +182,17 @@ static const char *process_name(const struct align_clock *clock)
 		definitions, sonde_definitions_process(definitions, clock->process)->name);
 }
 
+static void put_process_number(struct sonde_buffer *out, const struct align_clock *clock)
+{
+	const struct sonde_process *process = sonde_definitions_process(
+		sonde_recording_definitions(clock->recording), clock->process);
+
+	if (process->os_id == SONDE_NONE)
+		sonde_buffer_put_format(out, "process %" PRIu32, clock->process);
+	else
+		sonde_buffer_put_format(out, "pid %" PRIu32, process->os_id);
+}
+
 static void put_offset(struct sonde_buffer *out, int64_t offset_ns)
 {
 	uint64_t size = offset_ns < 0 ? -(uint64_t)offset_ns : (uint64_t)offset_ns;
@@ -226,7 +237,10 @@ static void put_row(struct cli_table *table, const struct align *align, size_t n
 	cli_put_escaped(text, sonde_recording_path(clock->recording));
 	if (has_several(align, clock->source)) {
 		sonde_buffer_put_text(text, ": ");
-		cli_put_escaped(text, process_name(clock));
+		if (*process_name(clock))
+			cli_put_escaped(text, process_name(clock));
+		else
+			put_process_number(text, clock);
 	}
 	cli_table_end_cell(table);
 	sonde_buffer_put_text(text, clock_kind(clock));
@@ -250,14 +264,14 @@ static void put_row(struct cli_table *table, const struct align *align, size_t n
 static void put_table(struct cli *cli, const struct align *align)
 {
 	static const struct cli_column columns[] = {
-		{ .title = "n", .right = true },
-		{ .title = "recording", .shrinks = true },
-		{ .title = "clock" },
-		{ .title = "by" },
-		{ .title = "offset", .right = true },
-		{ .title = "drift", .right = true },
-		{ .title = "error", .right = true },
-		{ .title = "matched", .right = true },
+		{ .title = "N", .right = true },
+		{ .title = "RECORDING", .shrinks = true },
+		{ .title = "CLOCK" },
+		{ .title = "BY" },
+		{ .title = "OFFSET", .right = true },
+		{ .title = "DRIFT", .right = true },
+		{ .title = "ERROR", .right = true },
+		{ .title = "MATCHED", .right = true },
 	};
 	struct cli_table table = { .columns = columns,
 				   .column_count = sizeof(columns) / sizeof(columns[0]) };
@@ -323,6 +337,7 @@ static void put_clock_json(struct sonde_json_writer *json, const struct align *a
 	sonde_json_key(json, "offset_ns");
 	sonde_json_raw(json, sonde_buffer_text(&offset) ? offset.data : "null");
 	sonde_buffer_release(&offset);
+	sonde_json_member_u64(json, "at_ns", clock->first_ns);
 	sonde_json_member_double(json, "drift_ppm", clock->drift * 1e6);
 	sonde_json_key(json, "error_ns");
 	if (clock->has_error)
@@ -433,10 +448,12 @@ const struct cli_command cmd_align = {
 		"and more apart the drift too. Or from what the recordings have in common: events "
 		"(--event), messages (--messages). Or it is given (--offset).\n"
 		"\n"
-		"For each recording it is told what was added to its times, by how much its "
-		"clock went slower (drift), how far off that may be (error), and how many "
-		"events it rests on. Times never lie before 0: where some would, all are moved on, "
-		"and that is told.",
+		"For each recording it is told what was added to its first time (offset), how much its "
+		"times were stretched because its clock went slower, or faster where that is negative "
+		"(drift), how far off that may be (error), and how many events it rests on. Times "
+		"never lie before 0: where some would, all are moved on, and that is told.\n"
+		"\n"
+		"All processes have the reference's clock then, and go by its wall clock.",
 	.section = CLI_SECTION_WRITE,
 	.operands = { .name = "RECORDING",
 		      .kind = CLI_OPERAND_PATH,

@@ -338,6 +338,8 @@ static void advise(const struct report_build *build)
 		explain_nothing(build);
 		return;
 	}
+	if (cli->input_path[0])
+		return; /* standard input is gone */
 	cli_put_shell_word(&operands, cli->operands[0]);
 	if (cli->operand_count > 1)
 		sonde_buffer_put_text(&operands, " ...");

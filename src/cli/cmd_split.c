@@ -20,7 +20,7 @@
 /* A piece that is larger than asked for by more than this share is written again, shorter. */
 #define TOLERANCE 0.05
 #define TRIES 12
-/* What is aimed at, so that few pieces are too large; and what is too small to be left at that. */
+/* What is aimed at, so that few files are too large; and what is too small to be left at that. */
 #define AIM 0.97
 #define TOO_SMALL 0.6
 #define TRIAL_END ".partial-split"
@@ -101,6 +101,12 @@ static double measure(const struct split *split, const struct piece *piece)
 			result->calls_closed);
 }
 
+/* What to write, where that is what would be right by all that is known. */
+static double aim(const struct split *split, double count)
+{
+	return split->options->size ? count * AIM : count;
+}
+
 static double wanted(const struct split *split)
 {
 	return (double)(split->options->size ? split->options->size : split->options->events);
@@ -170,12 +176,12 @@ static bool wants_another(const struct split *split, const struct piece *piece, 
 	if (!split->density.before || size <= 0)
 		return false;
 	if (size > most * (1 + TOLERANCE) && piece->to_ns - piece->from_ns > 1) {
-		*count *= most * AIM / size;
+		*count = aim(split, *count * most / size);
 		return true;
 	}
 	if (tries || is_last || size > most * TOO_SMALL)
 		return false;
-	*count *= most * AIM / size;
+	*count = aim(split, *count * most / size);
 	return true;
 }
 
@@ -218,7 +224,7 @@ static int fail_piece(struct split *split, enum sonde_status status, const struc
 static int write_sized(struct split *split, struct piece *piece, const char *trial)
 {
 	double most = wanted(split);
-	double count = split->density.before ? most * AIM / split->share : 0;
+	double count = split->density.before ? aim(split, most / split->share) : 0;
 
 	for (size_t tries = 0;; tries++) {
 		struct sonde_loss *loss = sonde_loss_new();

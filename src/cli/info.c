@@ -3,6 +3,7 @@
 #include "cli/info.h"
 
 #include <ftw.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "model/identity.h"
@@ -23,12 +24,15 @@ static int add_size(const char *path, const struct stat *status, int kind, struc
 uint64_t cli_bytes_on_disk(const char *path)
 {
 	struct stat status;
+	char *real;
 
 	/* A file may be given through a link, which the walk would count instead. */
 	if (!stat(path, &status) && S_ISREG(status.st_mode))
 		return (uint64_t)status.st_size;
 	walked_bytes = 0;
-	nftw(path, add_size, 16, FTW_PHYS);
+	real = realpath(path, NULL);
+	nftw(real ? real : path, add_size, 16, FTW_PHYS);
+	free(real);
 	return walked_bytes;
 }
 

@@ -24,9 +24,12 @@ extern const struct cli_option cli_input_options[];
  */
 int cli_input_path(struct cli *cli, const char *operand, const char **path);
 
-/* Whether a path is what cli_input_path() made of `-`. */
+/* Whether a path is `-`, or what cli_input_path() made of it. */
 bool cli_is_standard_input(const struct cli *cli, const char *path);
 #define CLI_STANDARD_INPUT "standard input"
+
+/* What to call a recording on a screen: its path, or CLI_STANDARD_INPUT. */
+const char *cli_input_name(const struct cli *cli, const char *path);
 
 /* Opens a recording, `-` being standard input, or says why not. Returns an exit code. */
 int cli_open(struct cli *cli, const char *path, const struct cli_input *input,

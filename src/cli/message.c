@@ -125,7 +125,7 @@ static void hint_for(struct cli *cli, const struct sonde_error *err)
 int cli_fail(struct cli *cli, const struct sonde_error *err)
 {
 	const char *message = err->message[0] ? err->message : sonde_status_text(err->status);
-	const char *file = cli_is_standard_input(cli, err->file) ? CLI_STANDARD_INPUT : err->file;
+	const char *file = cli_input_name(cli, err->file);
 	const char *colon = err->file[0] ? ": " : "";
 
 	if (err->status == SONDE_CANCELLED) {

@@ -136,5 +136,10 @@ int cli_input_path(struct cli *cli, const char *operand, const char **path)
 
 bool cli_is_standard_input(const struct cli *cli, const char *path)
 {
-	return cli->input_path[0] && !strcmp(path, cli->input_path);
+	return !strcmp(path, "-") || (cli->input_path[0] && !strcmp(path, cli->input_path));
+}
+
+const char *cli_input_name(const struct cli *cli, const char *path)
+{
+	return cli_is_standard_input(cli, path) ? CLI_STANDARD_INPUT : path;
 }

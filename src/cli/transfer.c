@@ -283,6 +283,10 @@ static void put_written(struct sonde_buffer *out, const struct sonde_run_result 
 	}
 	sonde_buffer_put_text(out, " of ");
 	cli_put_count(out, result->events_read);
+	if (result->samples_read) {
+		sonde_buffer_put_text(out, " events and ");
+		cli_put_counted(out, result->samples_read, "sample");
+	}
 	sonde_buffer_put_text(out, " read, ");
 	cli_put_counted(out, result->details_written, "detail");
 }

@@ -292,6 +292,8 @@ static int write_piece(struct split *split, struct piece *piece)
 		code = write_sized(split, piece, trial.data);
 	if (code == CLI_OK)
 		code = accept(split, trial.data, name);
+	if (code != CLI_OK && trial.data)
+		sonde_path_remove(trial.data);
 	sonde_buffer_release(&trial);
 	if (code != CLI_OK)
 		return code;

@@ -309,11 +309,6 @@ static void tell_more(struct cli *cli, const struct align *align)
 				 "recording %zu: messages went in one direction only, so that "
 				 "their delay is taken for 0",
 				 i);
-		if (clock->method == ALIGN_ANCHORS && !clock->has_error)
-			cli_note(cli,
-				 "recording %zu: as good as the wall clocks agreed; nothing in "
-				 "the recordings tells how well that was",
-				 i);
 	}
 	if (align->lift_ns)
 		cli_note(cli,
@@ -480,15 +475,14 @@ const struct cli_command cmd_align = {
 				  "nobody knows. Events that do not fit are left out of it and not "
 				  "counted as matched." },
 			CLI_LOSS_TOPIC,
+			CLI_PIPE_TOPIC,
 			{ 0 } },
 	.examples =
 		(const struct cli_example[]){
-			{ "sonde align server client -o both", "by the wall clock" },
-			{ "sonde align server client --event barrier --drift --dry-run",
+			{ "sonde align rank-0 rank-1 -o both", "by the wall clock" },
+			{ "sonde align rank-0 rank-1 --event barrier --drift --dry-run",
 			  "how far apart by the calls of a function, and how fast they part" },
-			{ "sonde align server client --messages -o both",
-			  "by flows from one to the other and back" },
-			{ "sonde align server client --offset 1=-5ms -o both",
+			{ "sonde align rank-0 rank-1 --offset 1=-5ms -o both",
 			  "the second recording, five milliseconds earlier" },
 			{ 0 },
 		},

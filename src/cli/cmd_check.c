@@ -203,6 +203,7 @@ const struct cli_command cmd_check = {
 			CLI_COMMON_GROUP,
 			{ 0 },
 		},
+	.topics = (const struct cli_topic[]){ CLI_STANDARD_INPUT_TOPIC, { 0 } },
 	.examples =
 		(const struct cli_example[]){
 			{ "sonde check trace", "everything that is wrong with a recording" },

@@ -59,15 +59,16 @@ const struct cli_command cmd_cut = {
 			CLI_COMMON_GROUP,
 			{ 0 },
 		},
-	.topics = (const struct cli_topic[]){ CLI_TIME_TOPIC, CLI_LOSS_TOPIC, { 0 } },
+	.topics =
+		(const struct cli_topic[]){ CLI_TIME_TOPIC, CLI_LOSS_TOPIC, CLI_PIPE_TOPIC, { 0 } },
 	.examples =
 		(const struct cli_example[]){
 			{ "sonde cut trace --from 100us --to 200us -o piece",
 			  "a tenth of a millisecond" },
 			{ "sonde cut trace --from 50% -o second-half", "the second half" },
 			{ "sonde cut trace --from -50us -o end", "the last fifty microseconds" },
-			{ "sonde cut trace --track 'worker*' --from 10ms -o workers",
-			  "some threads, from a moment on" },
+			{ "sonde cut trace --track 'thread [01]' --from 50% -o workers",
+			  "two of the threads, the second half" },
 			{ "sonde cut trace --function 'handle_*' -o requests",
 			  "calls of some functions, at all times" },
 			{ 0 },

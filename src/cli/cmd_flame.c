@@ -409,6 +409,7 @@ const struct cli_command cmd_flame = {
 			CLI_COMMON_GROUP,
 			{ 0 },
 		},
+	.topics = (const struct cli_topic[]){ CLI_STANDARD_INPUT_TOPIC, { 0 } },
 	.examples =
 		(const struct cli_example[]){
 			{ "sonde flame trace", "writes trace.svg, for a browser" },

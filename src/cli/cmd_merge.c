@@ -222,11 +222,11 @@ const struct cli_command cmd_merge = {
 			CLI_COMMON_GROUP,
 			{ 0 },
 		},
-	.topics = (const struct cli_topic[]){ CLI_LOSS_TOPIC, { 0 } },
+	.topics = (const struct cli_topic[]){ CLI_LOSS_TOPIC, CLI_PIPE_TOPIC, { 0 } },
 	.examples =
 		(const struct cli_example[]){
 			{ "sonde merge server client -o both", "two processes in one recording" },
-			{ "sonde merge run1 run2 --label before,after -o runs",
+			{ "sonde merge old-1 new-1 --label before,after -o runs",
 			  "two runs of a program, told apart by the names of their processes" },
 			{ 0 },
 		},

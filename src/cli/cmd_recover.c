@@ -221,6 +221,7 @@ const struct cli_command cmd_recover = {
 			CLI_COMMON_GROUP,
 			{ 0 },
 		},
+	.topics = (const struct cli_topic[]){ CLI_STANDARD_INPUT_TOPIC, { 0 } },
 	.examples =
 		(const struct cli_example[]){
 			{ "sonde recover crashed -o repaired",

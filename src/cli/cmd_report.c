@@ -592,6 +592,7 @@ const struct cli_command cmd_report = {
 				  "join and barrier (likely), wake (guess), create (guess). present and "
 				  "gap (guess): nothing says why." },
 			CLI_TIME_TOPIC,
+			CLI_STANDARD_INPUT_TOPIC,
 			{ 0 } },
 	.examples =
 		(const struct cli_example[]){

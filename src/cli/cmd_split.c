@@ -596,7 +596,7 @@ const struct cli_command cmd_split = {
 			CLI_COMMON_GROUP,
 			{ 0 },
 		},
-	.topics = (const struct cli_topic[]){ CLI_LOSS_TOPIC, { 0 } },
+	.topics = (const struct cli_topic[]){ CLI_LOSS_TOPIC, CLI_STANDARD_INPUT_TOPIC, { 0 } },
 	.examples =
 		(const struct cli_example[]){
 			{ "sonde split trace --every 50us -o part",

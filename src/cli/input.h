@@ -35,6 +35,15 @@ const char *cli_input_name(const struct cli *cli, const char *path);
 int cli_open(struct cli *cli, const char *path, const struct cli_input *input,
 	     struct sonde_recording **recording);
 
+/* For the topics of commands that read recordings. */
+#define CLI_STANDARD_INPUT_TOPIC                                                                   \
+	{                                                                                          \
+		.title = "Standard input",                                                         \
+		.text = "A RECORDING called - is standard input, for formats whose recordings "    \
+			"are one file. What comes through a pipe is copied to a file without a "   \
+			"name in TMPDIR, or /tmp, first. A file called - is ./-",                  \
+	}
+
 /* One warning where the recording is damaged; with --verbose, a line on what it is. */
 void cli_warn_of_faults(struct cli *cli, const struct sonde_recording *recording);
 

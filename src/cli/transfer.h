@@ -36,6 +36,18 @@ extern const struct cli_option cli_transfer_options[];
 			"in a way that other programs pass over is listed apart, and is no loss.", \
 	}
 
+/* For the topics of commands that also write to standard output. */
+#define CLI_PIPE_TOPIC                                                                             \
+	{                                                                                          \
+		.title = "Pipes",                                                                  \
+		.text = "A RECORDING called - is standard input, and -o - is standard output, "    \
+			"both for formats whose recordings are one file. What comes through a "    \
+			"pipe is copied to a file without a name first, and what goes to "         \
+			"standard output is written to a temporary one, both in TMPDIR or /tmp; "  \
+			"what the command tells is then on standard error. A file called - is "    \
+			"./-",                                                                     \
+	}
+
 struct cli_transfer_request {
 	const struct cli_input *input;
 	const struct cli_target *target;

@@ -569,7 +569,7 @@ const struct cli_command cmd_split = {
 	.name = "split",
 	.summary = "write a recording in pieces of time",
 	.usage =
-		"sonde split [OPTIONS] RECORDING --every TIME | --size SIZE | --events N [-o PREFIX]",
+		"sonde split [OPTIONS] RECORDING --every TIME [-o PREFIX]",
 	.description =
 		"Writes a recording as several, one behind the other in time, called PREFIX-0001, "
 		"PREFIX-0002 and so on, with the suffix of their format. Each is whole: calls that go "

@@ -118,4 +118,21 @@ out_has 'process +pid 11 two,' "by names that are given"
 run merge reference offset --label one -o few
 exits 2 "a name is missing"
 
+# doc/pieces.md: every command in it runs, in order
+
+mkdir guide && cd guide || exit 1
+session normal trace
+session normal server
+session nodetail client
+cp -R ../wall-a rank-0 && cp -R ../wall-b rank-1
+mkdir "$work/bin" && ln -s "$SONDE" "$work/bin/sonde"
+PATH=$work/bin:$PATH
+export PATH
+sed -n '/^```sh$/,/^```$/p' "$root/doc/pieces.md" | sed '/^```/d' >"$work/commands"
+is "$(grep -c '^sonde ' "$work/commands")" 12 "the commands of the guide are found"
+while read -r command; do
+	sh -c "$command" >"$out" 2>"$err" </dev/null
+	ok $? "$command" || explain "$err"
+done <"$work/commands"
+
 finish

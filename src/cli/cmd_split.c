@@ -411,9 +411,10 @@ static void put_sums(struct split *split)
 		least = piece->bytes < least ? piece->bytes : least;
 		most = piece->bytes > most ? piece->bytes : most;
 	}
-	cli_put_counted(out, sum.events_written, "event");
+	if (sum.events_written || !sum.samples_written)
+		cli_put_counted(out, sum.events_written, "event");
 	if (sum.samples_written) {
-		sonde_buffer_put_text(out, ", ");
+		sonde_buffer_put_text(out, sum.events_written ? ", " : "");
 		cli_put_counted(out, sum.samples_written, "sample");
 	}
 	sonde_buffer_put_text(out, ", ");

@@ -128,6 +128,7 @@ cp -R ../wall-a rank-0 && cp -R ../wall-b rank-1
 mkdir "$work/bin" && ln -s "$SONDE" "$work/bin/sonde"
 PATH=$work/bin:$PATH
 export PATH
+# shellcheck disable=SC2016 # as it stands
 sed -n '/^```sh$/,/^```$/p' "$root/doc/pieces.md" | sed '/^```/d' >"$work/commands"
 is "$(grep -c '^sonde ' "$work/commands")" 12 "the commands of the guide are found"
 while read -r command; do

@@ -157,6 +157,30 @@ void sonde_selection_free(struct sonde_selection *selection);
 /* Time, track, kind, function and depth all fit. */
 bool sonde_selection_has(struct sonde_selection *selection, const struct sonde_event *event);
 
+/*
+ * From the clock of a source to that of the target: a moment on both of them, and by how much more than
+ * a nanosecond the target's goes on in a nanosecond of the source's, in units of 2^-50. Its absolute
+ * value is below 2^50. Times that come out before 0 or behind the last one are those.
+ */
+struct sonde_time_map {
+	uint64_t source_ns;
+	uint64_t target_ns;
+	int64_t drift;
+};
+
+/*
+ * For runs over consecutive pieces of time of the same sources, each from where the one before it
+ * ended: what came before is then not read again. Not for several runs at the same time.
+ */
+struct sonde_resume;
+
+/* NULL where memory failed. */
+struct sonde_resume *sonde_resume_new(void);
+void sonde_resume_free(struct sonde_resume *resume);
+
+/* The next run goes on behind the last one. Without this it begins where the last one began. */
+void sonde_resume_accept(struct sonde_resume *resume);
+
 struct sonde_run_options {
 	/*
 	 * What to carry over. Tracks not selected are absent from the target. The calls open at
@@ -175,6 +199,16 @@ struct sonde_run_options {
 	 */
 	bool strict;
 	const struct sonde_progress *progress;
+	/*
+	 * By process, counted on from one source to the next: its times in the target. All processes
+	 * then have the clock of process `clock_of` of the first source. Times of the selection are
+	 * those of the sources. NULL: times stay as they are.
+	 */
+	const struct sonde_time_map *time_maps;
+	uint32_t clock_of;
+	/* By source: put before the names of its processes, with a slash. NULL, also one: nothing. */
+	const char *const *labels;
+	struct sonde_resume *resume; /* or NULL */
 };
 
 /* What a run did; for the user's eyes. */

@@ -28,6 +28,7 @@ enum sonde_status sonde_recording_open(const char *path, const char *format,
 void sonde_recording_close(struct sonde_recording *recording);
 
 const struct sonde_format *sonde_recording_format(const struct sonde_recording *recording);
+/* Its path, for messages; of one that came through a pipe, what to call it. */
 const char *sonde_recording_path(const struct sonde_recording *recording);
 const struct sonde_definitions *
 sonde_recording_definitions(const struct sonde_recording *recording);
@@ -52,6 +53,8 @@ bool sonde_recording_time_range(const struct sonde_recording *recording, uint64_
 
 /* How a pipeline numbers functions anew, also those that are met only in a detail. */
 struct sonde_function_map;
+/* How it moves times to another clock: see <sonde/pipeline.h>. */
+struct sonde_time_map;
 
 /* A run of events, borrowed from the cursor until its next call. */
 struct sonde_batch {
@@ -61,6 +64,7 @@ struct sonde_batch {
 	struct sonde_cursor *details; /* whence sonde_batch_detail() takes them; may be NULL */
 	uint64_t *unread_details;     /* counts those it cannot read; may be NULL */
 	struct sonde_function_map *function_map; /* for functions in details; NULL: as they are */
+	const struct sonde_time_map *time_map;	 /* for times in details; NULL: as they are */
 };
 
 /* Cursors may be used side by side from several threads, one thread a cursor. */

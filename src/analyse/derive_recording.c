@@ -114,7 +114,7 @@ static enum sonde_status derive_described(struct cct *cct, struct sonde_recordin
 
 	if (strcmp(sonde_format_info(sonde_recording_format(recording))->name, "hpcdb"))
 		return SONDE_OK;
-	path = sonde_path_join(sonde_recording_path(recording), HPCDB_YAML_NAME);
+	path = sonde_path_join(recording->path, HPCDB_YAML_NAME);
 	if (!path)
 		return sonde_fail_nomem(err);
 	status = cct_derive_yaml(cct, path, name, &count, &other, err);

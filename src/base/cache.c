@@ -119,7 +119,7 @@ bool sonde_cache_key_make(struct sonde_cache_key *key, const char *kind,
 	size_t hashed = file->size < HASHED ? file->size : HASHED;
 
 	*key = (struct sonde_cache_key){ .file = file->identity };
-	if (!has_entries(file->size))
+	if (!has_entries(file->size) || file->identity.changed_ns == SONDE_FILE_UNNAMED)
 		return false;
 	snprintf(key->kind, sizeof(key->kind), "%s", kind);
 	key->head_crc = sonde_crc32(0, file->data, hashed);

@@ -104,13 +104,17 @@ static void pass_bytes(const void *data, size_t size)
 
 struct sonde_file_identity sonde_file_identity(const struct stat *status)
 {
-	return (struct sonde_file_identity){
+	struct sonde_file_identity identity = {
 		.device = (uint64_t)status->st_dev,
 		.inode = (uint64_t)status->st_ino,
 		.size = (uint64_t)status->st_size,
 		.changed_ns = (uint64_t)status->st_mtim.tv_sec * 1000000000 +
 			      (uint64_t)status->st_mtim.tv_nsec,
 	};
+
+	if (!status->st_nlink)
+		identity.changed_ns = SONDE_FILE_UNNAMED;
+	return identity;
 }
 
 /* Which file it is, and its size: of a regular one that can be mapped. */

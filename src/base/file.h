@@ -14,8 +14,10 @@
 /* Which file it is, and which state of it, as far as the system can tell. */
 struct sonde_file_identity {
 	uint64_t device, inode, size;
-	uint64_t changed_ns; /* since 1970 */
+	uint64_t changed_ns; /* since 1970; SONDE_FILE_UNNAMED: nobody else can ever find it */
 };
+
+#define SONDE_FILE_UNNAMED UINT64_MAX
 
 struct stat;
 struct sonde_file_identity sonde_file_identity(const struct stat *status);

@@ -13,7 +13,9 @@
 
 void cli_init(struct cli *cli, int out_file)
 {
-	*cli = (struct cli){ .out_file = out_file, .out_is_terminal = isatty(out_file) };
+	*cli = (struct cli){ .out_file = out_file,
+			     .out_is_terminal = isatty(out_file),
+			     .input_file = -1 };
 	cli_set_color(cli, CLI_COLOR_AUTO);
 }
 
@@ -22,6 +24,9 @@ void cli_release(struct cli *cli)
 	sonde_buffer_release(&cli->out);
 	free(cli->operands);
 	cli->operands = NULL;
+	if (cli->input_file >= 0)
+		close(cli->input_file);
+	cli->input_file = -1;
 }
 
 void cli_set_color(struct cli *cli, enum cli_color color)

@@ -41,6 +41,8 @@ struct cli {
 	struct sonde_buffer out;   /* on its way to `out_file` */
 	unsigned int closed_files; /* bits: standard files that were closed at the start */
 	int out_file;		   /* standard output; of a bare `sonde`, standard error */
+	char input_path[32];	   /* where standard input is, once an operand `-` took it; or "" */
+	int input_file;		   /* a copy of it without a name, or -1 */
 	struct sonde_team *team;   /* that does this together; NULL: this process alone */
 	bool out_failed;	   /* said already, or needs no saying */
 	bool out_is_terminal;

@@ -81,7 +81,7 @@ static void put_result(struct check *check, const char *path,
 	struct sonde_buffer *out = &check->cli->out;
 
 	if (check->cli->operand_count > 1) {
-		cli_put_escaped(out, path);
+		cli_put_escaped(out, cli_input_name(check->cli, path));
 		sonde_buffer_put_text(out, ": ");
 		cli_put_tally(out, tally);
 		sonde_buffer_put_char(out, '\n');
@@ -94,7 +94,7 @@ static void put_result_json(struct check *check, const char *path,
 			    const struct cli_tally *tally)
 {
 	sonde_json_object_begin(&check->json);
-	sonde_json_member_string(&check->json, "path", path);
+	sonde_json_member_string(&check->json, "path", cli_input_name(check->cli, path));
 	cli_put_tally_json(&check->json, tally);
 	cli_put_findings_json(&check->json, diagnostics);
 	sonde_json_object_end(&check->json);
@@ -107,7 +107,10 @@ static int check_one(struct check *check, const char *path, struct sonde_diagnos
 	struct cli_tally tally;
 	struct sonde_error err = { 0 };
 	enum sonde_status status;
+	int code = cli_input_path(check->cli, path, &path);
 
+	if (code != CLI_OK)
+		return code;
 	cli_progress_begin(check->cli, &progress, "checking", NULL);
 	options.progress = &progress.progress;
 	status = sonde_check(path, &options, diagnostics, &err);
@@ -200,6 +203,7 @@ const struct cli_command cmd_check = {
 			CLI_COMMON_GROUP,
 			{ 0 },
 		},
+	.topics = (const struct cli_topic[]){ CLI_STANDARD_INPUT_TOPIC, { 0 } },
 	.examples =
 		(const struct cli_example[]){
 			{ "sonde check trace", "everything that is wrong with a recording" },

@@ -50,7 +50,8 @@ const struct cli_command cmd_convert = {
 			CLI_COMMON_GROUP,
 			{ 0 },
 		},
-	.topics = (const struct cli_topic[]){ CLI_TIME_TOPIC, CLI_LOSS_TOPIC, { 0 } },
+	.topics =
+		(const struct cli_topic[]){ CLI_TIME_TOPIC, CLI_LOSS_TOPIC, CLI_PIPE_TOPIC, { 0 } },
 	.examples =
 		(const struct cli_example[]){
 			{ "sonde convert trace -o copy", "a fresh copy, with checksums" },
@@ -58,6 +59,8 @@ const struct cli_command cmd_convert = {
 			  "only the outer three levels of one thread" },
 			{ "sonde convert trace -o app.d -t hpcdb",
 			  "a profile: how often and how long each path of calls was" },
+			{ "sonde convert trace -t cff -o - | gzip > trace.gz",
+			  "to standard output; 'gzip -dc trace.gz | sonde info -' reads it again" },
 			{ "sonde convert trace -o requests --function 'handle_*' --loss-report loss.json",
 			  "only some functions; what was lost as JSON" },
 			{ 0 },

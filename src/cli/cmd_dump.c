@@ -511,7 +511,7 @@ const struct cli_command cmd_dump = {
 			CLI_COMMON_GROUP,
 			{ 0 },
 		},
-	.topics = (const struct cli_topic[]){ CLI_TIME_TOPIC, { 0 } },
+	.topics = (const struct cli_topic[]){ CLI_TIME_TOPIC, CLI_STANDARD_INPUT_TOPIC, { 0 } },
 	.examples =
 		(const struct cli_example[]){
 			{ "sonde dump trace --limit 20", "the first twenty events" },

@@ -221,7 +221,7 @@ static void put_name_of(struct sonde_buffer *out, const char *path)
 		end--;
 	for (start = end; start && path[start - 1] != '/'; start--)
 		;
-	if (start == end || !strncmp(path + start, ".", end - start) ||
+	if (start == end || !strcmp(path, "-") || !strncmp(path + start, ".", end - start) ||
 	    !strncmp(path + start, "..", end - start))
 		sonde_buffer_put_text(out, "flame");
 	else
@@ -235,11 +235,11 @@ static void make_title(struct flame_run *run)
 	if (run->options->title) {
 		sonde_buffer_put_text(&run->title, run->options->title);
 	} else if (run->options->difference) {
-		put_name_of(&run->title, cli->operands[0]);
+		put_name_of(&run->title, cli_input_name(cli, cli->operands[0]));
 		sonde_buffer_put_text(&run->title, " \xe2\x86\x92 "); /* an arrow */
-		put_name_of(&run->title, cli->operands[1]);
+		put_name_of(&run->title, cli_input_name(cli, cli->operands[1]));
 	} else {
-		put_name_of(&run->title, cli->operands[0]);
+		put_name_of(&run->title, cli_input_name(cli, cli->operands[0]));
 		if (cli->operand_count > 1)
 			sonde_buffer_put_format(&run->title, " and %zu more",
 						cli->operand_count - 1);
@@ -409,6 +409,7 @@ const struct cli_command cmd_flame = {
 			CLI_COMMON_GROUP,
 			{ 0 },
 		},
+	.topics = (const struct cli_topic[]){ CLI_STANDARD_INPUT_TOPIC, { 0 } },
 	.examples =
 		(const struct cli_example[]){
 			{ "sonde flame trace", "writes trace.svg, for a browser" },

@@ -84,6 +84,7 @@ const struct cli_command cmd_info = {
 			CLI_COMMON_GROUP,
 			{ 0 },
 		},
+	.topics = (const struct cli_topic[]){ CLI_STANDARD_INPUT_TOPIC, { 0 } },
 	.examples =
 		(const struct cli_example[]){
 			{ "sonde info trace", "what is this?" },

@@ -196,6 +196,9 @@ static int run_sql(struct query_command *command, struct query_session *session)
 		return query_is_command(command->sql) ? query_run_command(session, command->sql) :
 							query_run(session, command->sql);
 	}
+	if ((!path || !strcmp(path, "-")) && command->cli->input_path[0])
+		return cli_usage(command->cli, "standard input is a recording: the SQL must be an "
+					       "argument, or in a file (--file FILE)");
 	if (!path || !strcmp(path, "-"))
 		return query_shell(session, stdin);
 	file = fopen(path, "re");

@@ -38,7 +38,7 @@ static void put_report_json(struct recovery *recovery)
 
 	sonde_json_writer_init(&json, &recovery->cli->out, true);
 	sonde_json_object_begin(&json);
-	sonde_json_member_string(&json, "path", recovery->path);
+	sonde_json_member_string(&json, "path", cli_input_name(recovery->cli, recovery->path));
 	sonde_json_member_string(&json, "output", recovery->options->target.output);
 	sonde_json_member_u64(&json, "events_kept", result->events_kept);
 	sonde_json_member_u64(&json, "details_kept", result->details_kept);
@@ -192,6 +192,8 @@ int cli_recover_run(struct cli *cli, const void *options)
 	struct recovery recovery = { .cli = cli, .options = options, .path = cli->operands[0] };
 	int code = cli_target_check(cli, &recovery.options->target);
 
+	if (code == CLI_OK)
+		code = cli_input_path(cli, cli->operands[0], &recovery.path);
 	if (code != CLI_OK)
 		return code;
 	recovery.diagnostics = sonde_diagnostics_new();
@@ -219,6 +221,7 @@ const struct cli_command cmd_recover = {
 			CLI_COMMON_GROUP,
 			{ 0 },
 		},
+	.topics = (const struct cli_topic[]){ CLI_STANDARD_INPUT_TOPIC, { 0 } },
 	.examples =
 		(const struct cli_example[]){
 			{ "sonde recover crashed -o repaired",

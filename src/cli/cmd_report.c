@@ -338,6 +338,8 @@ static void advise(const struct report_build *build)
 		explain_nothing(build);
 		return;
 	}
+	if (cli->input_path[0])
+		return; /* standard input is gone */
 	cli_put_shell_word(&operands, cli->operands[0]);
 	if (cli->operand_count > 1)
 		sonde_buffer_put_text(&operands, " ...");
@@ -590,6 +592,7 @@ const struct cli_command cmd_report = {
 				  "join and barrier (likely), wake (guess), create (guess). present and "
 				  "gap (guess): nothing says why." },
 			CLI_TIME_TOPIC,
+			CLI_STANDARD_INPUT_TOPIC,
 			{ 0 } },
 	.examples =
 		(const struct cli_example[]){

@@ -25,11 +25,11 @@ static const struct cli_command *const commands[] = {
 	&cmd_record,	    &cmd_cflags,       &cmd_info,	   &cmd_dump,
 	&cmd_report,	    &cmd_flame,	       &cmd_diff,	   &cmd_query,
 	&cmd_check,	    &cmd_formats,      &cmd_recover,	   &cmd_convert,
-	&cmd_cut,	    &cmd_merge,	       &cmd_prof,	   &cmd_store,
-	&cmd_store_init,    &cmd_store_ingest, &cmd_store_search,  &cmd_store_get,
-	&cmd_store_stats,   &cmd_store_values, &cmd_store_serve,   &cmd_store_rotate,
-	&cmd_store_archive, &cmd_store_check,  &cmd_store_recover, &cmd_completion,
-	&cmd_help,
+	&cmd_cut,	    &cmd_split,	       &cmd_merge,	   &cmd_align,
+	&cmd_prof,	    &cmd_store,	       &cmd_store_init,	   &cmd_store_ingest,
+	&cmd_store_search,  &cmd_store_get,    &cmd_store_stats,   &cmd_store_values,
+	&cmd_store_serve,   &cmd_store_rotate, &cmd_store_archive, &cmd_store_check,
+	&cmd_store_recover, &cmd_completion,   &cmd_help,
 };
 
 const struct cli_command *cli_command_at(size_t index)

@@ -10,6 +10,7 @@
 #include "base/sort.h"
 #include "base/vec.h"
 #include "cli/human.h"
+#include "cli/input.h"
 #include "cli/text.h"
 
 #define SEVERITY_WIDTH 9 /* with the gap behind it */
@@ -329,7 +330,7 @@ static bool put_files(struct cli *cli, const struct by_file *by_file, const char
 	while (ok && next_file(by_file, &group)) {
 		if (!has_shown(cli, by_file, &group))
 			continue;
-		cli_put_escaped(&cli->out, short_name(group.file, path));
+		cli_put_escaped(&cli->out, cli_input_name(cli, short_name(group.file, path)));
 		sonde_buffer_put_char(&cli->out, '\n');
 		ok = put_file(cli, by_file, &group, &told);
 	}

@@ -3,9 +3,11 @@
 #include "cli/info.h"
 
 #include <ftw.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "model/identity.h"
+#include "model/recording.h"
 
 /* nftw() hands nothing through; one walk at a time. */
 static uint64_t walked_bytes;
@@ -19,15 +21,18 @@ static int add_size(const char *path, const struct stat *status, int kind, struc
 	return 0;
 }
 
-static uint64_t bytes_on_disk(const char *path)
+uint64_t cli_bytes_on_disk(const char *path)
 {
 	struct stat status;
+	char *real;
 
 	/* A file may be given through a link, which the walk would count instead. */
 	if (!stat(path, &status) && S_ISREG(status.st_mode))
 		return (uint64_t)status.st_size;
 	walked_bytes = 0;
-	nftw(path, add_size, 16, FTW_PHYS);
+	real = realpath(path, NULL);
+	nftw(real ? real : path, add_size, 16, FTW_PHYS);
+	free(real);
 	return walked_bytes;
 }
 
@@ -121,7 +126,7 @@ void info_gather(struct info *info, struct sonde_recording *recording)
 		.definitions = sonde_recording_definitions(recording),
 		.diagnostics = sonde_recording_diagnostics(recording),
 		.event_count = sonde_recording_event_count(recording),
-		.bytes = bytes_on_disk(sonde_recording_path(recording)),
+		.bytes = cli_bytes_on_disk(recording->path),
 		.resource_count = sonde_recording_blob_count(recording),
 	};
 	info->has_time = sonde_recording_time_range(recording, &info->first_ns, &info->last_ns);

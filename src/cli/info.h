@@ -70,4 +70,7 @@ const char *info_track_kind_name(enum sonde_track_kind kind);
 /* "process", "track" and so on. */
 const char *info_owner_name(enum sonde_owner owner);
 
+/* Of a file, or of all files in a folder; not from several threads. */
+uint64_t cli_bytes_on_disk(const char *path);
+
 #endif

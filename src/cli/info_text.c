@@ -10,6 +10,7 @@
 #include "cli/info.h"
 #include "cli/table.h"
 #include "cli/text.h"
+#include "model/recording.h"
 
 #define LABEL_WIDTH 11
 #define FINDINGS_SHOWN 8
@@ -498,7 +499,7 @@ static void put_next_steps(struct cli *cli, const struct info *info)
 {
 	const char *path = sonde_recording_path(info->recording);
 
-	if (!sonde_diagnostics_count(info->diagnostics, SONDE_WARNING))
+	if (!sonde_diagnostics_count(info->diagnostics, SONDE_WARNING) || info->recording->title)
 		return;
 	sonde_buffer_put_text(&cli->out, "\n  sonde check ");
 	cli_put_escaped(&cli->out, path);

@@ -6,6 +6,8 @@
 
 #include <sonde/format.h>
 
+#include "model/recording.h"
+
 const struct cli_option cli_input_options[] = {
 	{ .name = "format",
 	  .short_name = 'f',
@@ -20,9 +22,16 @@ int cli_open(struct cli *cli, const char *path, const struct cli_input *input,
 	     struct sonde_recording **recording)
 {
 	struct sonde_error err = { 0 };
+	int code = cli_input_path(cli, path, &path);
 
-	if (sonde_recording_open(path, input->format, recording, &err) == SONDE_OK)
+	*recording = NULL;
+	if (code != CLI_OK)
+		return code;
+	if (sonde_recording_open(path, input->format, recording, &err) == SONDE_OK) {
+		if (cli_is_standard_input(cli, path))
+			(*recording)->title = CLI_STANDARD_INPUT;
 		return CLI_OK;
+	}
 	sonde_error_set_file(&err, path);
 	return cli_fail(cli, &err);
 }

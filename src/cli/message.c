@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "cli/command.h"
+#include "cli/input.h"
 #include "cli/progress.h"
 #include "cli/text.h"
 
@@ -124,6 +125,7 @@ static void hint_for(struct cli *cli, const struct sonde_error *err)
 int cli_fail(struct cli *cli, const struct sonde_error *err)
 {
 	const char *message = err->message[0] ? err->message : sonde_status_text(err->status);
+	const char *file = cli_input_name(cli, err->file);
 	const char *colon = err->file[0] ? ": " : "";
 
 	if (err->status == SONDE_CANCELLED) {
@@ -131,13 +133,17 @@ int cli_fail(struct cli *cli, const struct sonde_error *err)
 		return CLI_SIGNALLED + cli_interrupted_by();
 	}
 	if (err->offset == SONDE_NO_OFFSET)
-		cli_error(cli, "%s%s%s", err->file, colon, message);
+		cli_error(cli, "%s%s%s", file, colon, message);
 	else
-		cli_error(cli, "%s%soffset %" PRIu64 " (0x%" PRIx64 "): %s", err->file, colon,
+		cli_error(cli, "%s%soffset %" PRIu64 " (0x%" PRIx64 "): %s", file, colon,
 			  err->offset, err->offset, message);
 	if (err->cause[0])
 		put_line(cli, CLI_STYLE_NONE, "  cause: ", err->cause);
 	hint_for(cli, err);
+	if (err->status == SONDE_FORMAT && err->offset == SONDE_NO_OFFSET && cli->input_file >= 0)
+		cli_hint(cli,
+			 "a recording that is a folder cannot come through a pipe: give its path, "
+			 "or convert it to a format that is a file first");
 	return CLI_FAILED;
 }
 

@@ -43,7 +43,7 @@ bool report_name_sources(struct cli *cli, struct report_sources *sources)
 		return false;
 	}
 	for (size_t i = 0; i < sources->list.count; i++)
-		sources->list.items[i].path = cli->operands[i];
+		sources->list.items[i].path = cli_input_name(cli, cli->operands[i]);
 	return true;
 }
 

@@ -63,6 +63,8 @@ static int check_against_input(struct cli *cli, const char *output, const char *
 {
 	char full_output[PATH_MAX], full_input[PATH_MAX];
 
+	if (!strcmp(input, "-"))
+		input = "/proc/self/fd/0";
 	if (!full_path(output, full_output) || !realpath(input, full_input))
 		return CLI_OK; /* a missing one is told when it is opened */
 	if (!strcmp(full_output, full_input))
@@ -75,6 +77,11 @@ static int check_against_input(struct cli *cli, const char *output, const char *
 	if (is_within(full_input, full_output))
 		return cli_usage(cli, "the output '%s' contains the input '%s'", output, input);
 	return CLI_OK;
+}
+
+bool cli_target_is_standard_output(const struct cli_target *target)
+{
+	return target->output && !strcmp(target->output, "-");
 }
 
 bool cli_target_is_free(const struct cli_target *target)
@@ -99,6 +106,11 @@ int cli_target_check(struct cli *cli, const struct cli_target *target)
 
 	if (!target->output)
 		return cli_usage(cli, "'%s' needs an output: -o FILE", cli->command->name);
+	if (cli_target_is_standard_output(target))
+		return cli_usage(cli,
+				 "'%s' does not write to standard output; a file called '-' is "
+				 "./-",
+				 cli->command->name);
 	for (i = 0; i < cli->operand_count; i++) {
 		code = check_against_input(cli, target->output, cli->operands[i]);
 		if (code != CLI_OK)

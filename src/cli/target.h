@@ -23,6 +23,9 @@ extern const struct cli_option cli_target_options[];
  */
 int cli_target_check(struct cli *cli, const struct cli_target *target);
 
+/* `-o -`, which only some commands take: the others refuse it with cli_target_check(). */
+bool cli_target_is_standard_output(const struct cli_target *target);
+
 /* Whether nothing stands in the way of the output, or --force allows to replace it. */
 bool cli_target_is_free(const struct cli_target *target);
 

@@ -6,12 +6,10 @@
 
 #include <stdlib.h>
 
-#include <sonde/format.h>
-
-#include "base/json.h"
 #include "cli/human.h"
 #include "cli/progress.h"
 #include "cli/report_file.h"
+#include "cli/standard_output.h"
 #include "cli/text.h"
 #include "formats/format.h"
 
@@ -48,41 +46,60 @@ struct transfer {
 	const struct cli_transfer_request *request;
 	struct sonde_recording **sources;
 	size_t count; /* of sources */
-	const char *format;
-	struct sonde_buffer style; /* words with commas */
+	struct cli_transfer_format format;
+	const char *path;  /* where to write */
+	const char *shown; /* what that is called */
+	struct cli_standard_output standard_output;
 	struct cli_selection selection;
+	struct sonde_run_options run;
 	struct sonde_loss *loss;
 	struct sonde_run_result result;
 };
 
-/* What is asked for; else what the name of the output says; else what the first source is. */
-static int choose_format(struct transfer *transfer)
+int cli_transfer_choose_format(struct cli *cli, const struct cli_transfer *options,
+			       const char *output, const struct sonde_recording *source,
+			       struct cli_transfer_format *chosen)
 {
-	const struct cli_transfer *options = transfer->request->transfer;
-	const struct sonde_format *source = sonde_recording_format(transfer->sources[0]);
-	const struct sonde_format *format =
-		options->format ? sonde_format_by_name(options->format) :
-				  sonde_format_by_suffix(transfer->request->target->output);
+	const struct sonde_format *format = options->format ?
+						    sonde_format_by_name(options->format) :
+						    sonde_format_by_suffix(output);
 	struct sonde_error err = { 0 };
 	size_t i;
 
 	if (!format)
-		format = source;
-	transfer->format = sonde_format_info(format)->name;
-	if (!sonde_format_info(format)->lanes_written)
-		return cli_usage(transfer->cli,
+		format = sonde_recording_format(source);
+	chosen->info = sonde_format_info(format);
+	chosen->name = chosen->info->name;
+	if (!chosen->info->lanes_written)
+		return cli_usage(cli,
 				 "recordings in format %s are read, not written: name another one "
 				 "for the output with -t NAME ('sonde formats' lists them)",
-				 transfer->format);
+				 chosen->name);
 	for (i = 0; i < options->styles.count; i++) {
-		sonde_buffer_put_text(&transfer->style, i ? "," : "");
-		sonde_buffer_put_text(&transfer->style, options->styles.items[i]);
+		sonde_buffer_put_text(&chosen->style, i ? "," : "");
+		sonde_buffer_put_text(&chosen->style, options->styles.items[i]);
 	}
-	if (!sonde_buffer_text(&transfer->style))
-		return cli_fail_nomem(transfer->cli);
-	if (sonde_format_check_style(format, transfer->style.data, &err))
-		return cli_usage(transfer->cli, "--style: %s", err.message);
+	if (!sonde_buffer_text(&chosen->style))
+		return cli_fail_nomem(cli);
+	if (sonde_format_check_style(format, chosen->style.data, &err))
+		return cli_usage(cli, "--style: %s", err.message);
 	return CLI_OK;
+}
+
+/* Where to write, and what that is called. */
+static int choose_place(struct transfer *transfer)
+{
+	const struct cli_target *target = transfer->request->target;
+	int code;
+
+	transfer->path = transfer->shown = target->output;
+	if (!cli_target_is_standard_output(target))
+		return CLI_OK;
+	code = cli_standard_output_begin(transfer->cli, transfer->format.info,
+					 &transfer->standard_output);
+	transfer->path = transfer->standard_output.path;
+	transfer->shown = "standard output";
+	return code;
 }
 
 static int open_sources(struct transfer *transfer)
@@ -111,34 +128,30 @@ static int open_sources(struct transfer *transfer)
 static enum sonde_status run_pipeline(struct transfer *transfer, struct sonde_error *err)
 {
 	const struct cli_target *target = transfer->request->target;
-	struct sonde_create_options create = { .format = transfer->format,
+	const struct sonde_buffer *style = &transfer->format.style;
+	struct sonde_create_options create = { .format = transfer->format.name,
 					       .replace = target->force,
 					       .loss = transfer->loss,
-					       .style = transfer->style.size ?
-								transfer->style.data :
-								NULL };
-	struct sonde_run_options run = { .selection = transfer->selection.spec,
-					 .loss = transfer->loss,
-					 .strict = transfer->request->transfer->strict };
+					       .style = style->size ? style->data : NULL };
 	struct cli_progress progress;
 	struct sonde_sink *sink = NULL;
 	enum sonde_status status;
 
 	for (size_t i = 0; i < transfer->count; i++)
 		create.source_lanes |= sonde_recording_lanes(transfer->sources[i]);
-	status = sonde_sink_create(target->output, &create, &sink, err);
+	status = sonde_sink_create(transfer->path, &create, &sink, err);
 	if (status < 0)
 		return status;
 	cli_progress_begin(transfer->cli, &progress, "writing", "event");
-	run.progress = &progress.progress;
-	status = sonde_pipeline_run(transfer->sources, transfer->count, sink, &run,
+	transfer->run.progress = &progress.progress;
+	status = sonde_pipeline_run(transfer->sources, transfer->count, sink, &transfer->run,
 				    &transfer->result, err);
 	sonde_sink_free(sink);
 	cli_progress_end(&progress);
 	return status;
 }
 
-static void put_losses_json(struct sonde_json_writer *json, const struct sonde_loss *loss)
+void cli_put_losses_json(struct sonde_json_writer *json, const struct sonde_loss *loss)
 {
 	const struct sonde_loss_entry *entry;
 	size_t i;
@@ -156,19 +169,18 @@ static void put_losses_json(struct sonde_json_writer *json, const struct sonde_l
 	sonde_json_array_end(json);
 }
 
-static int write_loss_report(struct transfer *transfer)
+int cli_write_loss_report(struct cli *cli, const char *path, const struct sonde_loss *loss)
 {
-	const char *path = transfer->request->transfer->loss_report;
 	struct sonde_buffer text = { 0 };
 	struct sonde_json_writer json;
 	int code;
 
 	sonde_json_writer_init(&json, &text, true);
 	sonde_json_object_begin(&json);
-	put_losses_json(&json, transfer->loss);
+	cli_put_losses_json(&json, loss);
 	sonde_json_object_end(&json);
 	sonde_buffer_put_char(&text, '\n');
-	code = cli_write_report(transfer->cli, path, &text);
+	code = cli_write_report(cli, path, &text);
 	sonde_buffer_release(&text);
 	return code;
 }
@@ -183,7 +195,7 @@ static void put_summary_json(struct transfer *transfer, bool written)
 	sonde_json_object_begin(&json);
 	sonde_json_member_string(&json, "output", transfer->request->target->output);
 	sonde_json_member_bool(&json, "written", written);
-	sonde_json_member_string(&json, "format", transfer->format);
+	sonde_json_member_string(&json, "format", transfer->format.name);
 	sonde_json_key(&json, "sources");
 	sonde_json_array_begin(&json);
 	for (i = 0; i < transfer->count; i++)
@@ -199,7 +211,9 @@ static void put_summary_json(struct transfer *transfer, bool written)
 	sonde_json_member_u64(&json, "values_written", result->values_written);
 	sonde_json_member_u64(&json, "samples_read", result->samples_read);
 	sonde_json_member_u64(&json, "samples_written", result->samples_written);
-	put_losses_json(&json, transfer->loss);
+	cli_put_losses_json(&json, transfer->loss);
+	if (transfer->request->put_json)
+		transfer->request->put_json(transfer->request->user, &json);
 	sonde_json_object_end(&json);
 	sonde_buffer_put_char(&transfer->cli->out, '\n');
 }
@@ -235,8 +249,8 @@ static void put_losses(struct transfer *transfer, const char *title)
 
 	if (!put_entries(transfer, title, false))
 		sonde_buffer_put_text(&transfer->cli->out, "nothing was lost\n");
-	sonde_buffer_put_format(&elsewhere,
-				"kept, but other readers of %s will not see:", transfer->format);
+	sonde_buffer_put_format(
+		&elsewhere, "kept, but other readers of %s will not see:", transfer->format.name);
 	if (sonde_buffer_text(&elsewhere))
 		put_entries(transfer, elsewhere.data, true);
 	sonde_buffer_release(&elsewhere);
@@ -275,6 +289,10 @@ static void put_written(struct sonde_buffer *out, const struct sonde_run_result 
 	}
 	sonde_buffer_put_text(out, " of ");
 	cli_put_count(out, result->events_read);
+	if (result->samples_read) {
+		sonde_buffer_put_text(out, " events and ");
+		cli_put_counted(out, result->samples_read, "sample");
+	}
 	sonde_buffer_put_text(out, " read, ");
 	cli_put_counted(out, result->details_written, "detail");
 }
@@ -314,8 +332,8 @@ static void put_summary(struct transfer *transfer)
 	struct sonde_buffer *out = &transfer->cli->out;
 
 	sonde_buffer_put_text(out, "wrote ");
-	cli_put_escaped(out, transfer->request->target->output);
-	sonde_buffer_put_format(out, " (%s): ", transfer->format);
+	cli_put_escaped(out, transfer->shown);
+	sonde_buffer_put_format(out, " (%s): ", transfer->format.name);
 	put_written(out, result);
 	if (result->blobs_written) {
 		sonde_buffer_put_text(out, ", ");
@@ -356,37 +374,67 @@ static int tell(struct transfer *transfer, enum sonde_status status, const struc
 			hint_at_holders(transfer);
 		return code;
 	}
+	if (written && transfer->standard_output.path)
+		code = cli_standard_output_send(transfer->cli, &transfer->standard_output);
+	if (code != CLI_OK)
+		return code;
 	put_result(transfer, written);
 	if (options->loss_report)
-		code = write_loss_report(transfer);
+		code = cli_write_loss_report(transfer->cli, options->loss_report, transfer->loss);
 	if (written)
 		return code;
 	cli_error(transfer->cli, "something would be lost: nothing was written");
 	return CLI_FINDINGS;
 }
 
-int cli_transfer_run(struct cli *cli, const struct cli_transfer_request *request)
+static int check_places(struct cli *cli, const struct cli_transfer_request *request)
 {
-	struct transfer transfer = { .cli = cli, .request = request };
-	struct sonde_error err = { 0 };
-	size_t i;
-	int code = cli_target_check(cli, request->target);
+	int code = cli_target_is_standard_output(request->target) ?
+			   CLI_OK :
+			   cli_target_check(cli, request->target);
 
 	if (code == CLI_OK && request->transfer->loss_report)
 		code = cli_check_report(cli, request->transfer->loss_report,
 					request->target->output);
+	return code;
+}
+
+static int write_output(struct transfer *transfer)
+{
+	const struct cli_transfer_request *request = transfer->request;
+	struct sonde_error err = { 0 };
+	int code = cli_transfer_choose_format(transfer->cli, request->transfer,
+					      request->target->output, transfer->sources[0],
+					      &transfer->format);
+
+	if (code == CLI_OK)
+		code = choose_place(transfer);
+	return code == CLI_OK ? tell(transfer, run_pipeline(transfer, &err), &err) : code;
+}
+
+int cli_transfer_run(struct cli *cli, const struct cli_transfer_request *request)
+{
+	struct transfer transfer = { .cli = cli, .request = request };
+	size_t i;
+	int code = request->only_prepare ? CLI_OK : check_places(cli, request);
+
 	if (code != CLI_OK)
 		return code;
 	code = open_sources(&transfer);
-	if (code == CLI_OK)
-		code = choose_format(&transfer);
-	if (code == CLI_OK)
-		code = tell(&transfer, run_pipeline(&transfer, &err), &err);
+	transfer.run = (struct sonde_run_options){ .selection = transfer.selection.spec,
+						   .loss = transfer.loss,
+						   .strict = request->transfer->strict };
+	if (code == CLI_OK && request->prepare)
+		code = request->prepare(cli, request->user, transfer.sources, transfer.count,
+					&transfer.run);
+	if (code == CLI_OK && !request->only_prepare)
+		code = write_output(&transfer);
+	cli_standard_output_release(&transfer.standard_output);
 	for (i = 0; transfer.sources && !request->given && i < transfer.count; i++)
 		sonde_recording_close(transfer.sources[i]);
 	free(transfer.sources);
 	sonde_loss_free(transfer.loss);
-	sonde_buffer_release(&transfer.style);
+	sonde_buffer_release(&transfer.format.style);
 	cli_selection_release(&transfer.selection);
 	return code;
 }

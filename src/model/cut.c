@@ -4,6 +4,7 @@
  * the stack of open calls; what lies behind it only shows that the track goes on. Times that go
  * backwards in a damaged track are tested one by one, and the order of events is kept.
  */
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "model/call_stack.h"
@@ -23,6 +24,11 @@ struct cut {
 	struct sonde_call_stack stack;
 	struct sonde_event synthetic[SYNTHETIC_BATCH];
 	size_t synthetic_count;
+	/* of a piece that goes on where another one ended, and another one goes on from; else NULL */
+	struct sonde_resume_point *end;
+	_Atomic uint64_t *out_of_order;
+	uint64_t position; /* index of the next event */
+	bool is_over;	   /* the track went beyond the piece, and *end is filled in */
 };
 
 static bool is_inside(const struct cut *cut, const struct sonde_event *event)
@@ -90,6 +96,12 @@ static void note_leave(struct cut *cut, const struct sonde_event *event)
 		cut->stack.count = left;
 }
 
+static void count_out_of_order(struct cut *cut, size_t count)
+{
+	if (cut->out_of_order && count)
+		atomic_fetch_add_explicit(cut->out_of_order, count, memory_order_relaxed);
+}
+
 /* Takes in events before the piece is reached; gives how many those were. */
 static enum sonde_status take_before(struct cut *cut, const struct sonde_batch *batch,
 				     size_t *taken, struct sonde_error *err)
@@ -105,6 +117,7 @@ static enum sonde_status take_before(struct cut *cut, const struct sonde_batch *
 			return sonde_fail_nomem(err);
 	}
 	*taken = i;
+	count_out_of_order(cut, i);
 	return SONDE_OK;
 }
 
@@ -156,6 +169,7 @@ static enum sonde_status take_ahead(struct cut *cut, uint32_t track,
 {
 	size_t left;
 
+	count_out_of_order(cut, 1);
 	if (!sonde_event_leaves(event))
 		return note_call(cut, event, CALL_OUTSIDE) ? SONDE_OK : sonde_fail_nomem(err);
 	left = sonde_call_stack_find_left(&cut->stack, event);
@@ -164,20 +178,31 @@ static enum sonde_status take_ahead(struct cut *cut, uint32_t track,
 	return close_calls(cut, track, left, cut->from_ns, err);
 }
 
+/* The track goes on behind the piece: all that is open ends with the piece. */
+static enum sonde_status end_piece(struct cut *cut, uint32_t track, uint64_t index,
+				   struct sonde_error *err)
+{
+	if (cut->end) {
+		cut->is_over = true;
+		if (!sonde_resume_point_keep(cut->end, index, &cut->stack))
+			return sonde_fail_nomem(err);
+	}
+	return close_calls(cut, track, 0, cut->last_ns + 1, err);
+}
+
 /* Takes in the events outside the piece that start at *place, and moves it behind them. */
 static enum sonde_status take_outside(struct cut *cut, uint32_t track,
 				      const struct sonde_batch *batch, size_t *place,
 				      struct sonde_error *err)
 {
-	for (; *place < batch->count; ++*place) {
+	for (; *place < batch->count && !cut->is_over; ++*place) {
 		const struct sonde_event *event = &batch->events[*place];
 		enum sonde_status status;
 
 		if (is_inside(cut, event))
 			break;
-		/* the track goes on behind the piece: all that is open ends with the piece */
 		if (event->time_ns > cut->last_ns)
-			status = close_calls(cut, track, 0, cut->last_ns + 1, err);
+			status = end_piece(cut, track, batch->first_index + *place, err);
 		else
 			status = take_ahead(cut, track, event, err);
 		if (status)
@@ -193,12 +218,13 @@ static enum sonde_status cut_events(struct sonde_sink *sink, uint32_t track,
 	enum sonde_status status = SONDE_OK;
 	size_t place = 0;
 
+	cut->position = batch->first_index + batch->count;
 	if (!cut->is_open) {
 		status = take_before(cut, batch, &place, err);
 		if (!status && place < batch->count)
 			status = open_calls(cut, track, err);
 	}
-	while (!status && place < batch->count) {
+	while (!status && place < batch->count && !cut->is_over) {
 		status = pass_inside(cut, track, batch, &place, err);
 		if (!status)
 			status = take_outside(cut, track, batch, &place, err);
@@ -213,6 +239,9 @@ static enum sonde_status cut_track_end(struct sonde_sink *sink, uint32_t track,
 	struct cut *cut = (struct cut *)sink;
 	enum sonde_status status = SONDE_OK;
 
+	if (cut->end && !cut->is_over &&
+	    !sonde_resume_point_keep(cut->end, cut->position, &cut->stack))
+		return sonde_fail_nomem(err);
 	if (!cut->is_open)
 		status = open_calls(cut, track, err);
 	return status ? status : cut->next->ops->track_end(cut->next, track, err);
@@ -244,4 +273,28 @@ enum sonde_status sonde_cut_new(uint64_t from_ns, uint64_t to_ns, struct sonde_s
 	cut->last_ns = to_ns ? to_ns - 1 : UINT64_MAX;
 	*sink = &cut->base;
 	return SONDE_OK;
+}
+
+enum sonde_status sonde_cut_resume(struct sonde_sink *sink, const struct sonde_resume_point *start,
+				   struct sonde_resume_point *end, _Atomic uint64_t *out_of_order,
+				   struct sonde_error *err)
+{
+	struct cut *cut = (struct cut *)sink;
+
+	cut->end = end;
+	cut->out_of_order = out_of_order;
+	cut->position = start->index;
+	if (!sonde_vec_reserve(&cut->stack, start->open.count))
+		return sonde_fail_nomem(err);
+	for (size_t i = 0; i < start->open.count; i++) {
+		cut->stack.items[i] = start->open.items[i];
+		cut->stack.items[i].mark = CALL_OUTSIDE;
+	}
+	cut->stack.count = start->open.count;
+	return SONDE_OK;
+}
+
+bool sonde_cut_is_over(const struct sonde_sink *sink)
+{
+	return ((const struct cut *)sink)->is_over;
 }

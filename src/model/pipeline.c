@@ -37,6 +37,7 @@ static enum sonde_status take_sources(struct run *run, struct sonde_recording *c
 				      size_t count, struct sonde_error *err)
 {
 	uint64_t first = 0;
+	size_t first_process = 0;
 
 	run->sources = calloc(count + 1, sizeof(*run->sources));
 	if (!run->sources)
@@ -44,12 +45,18 @@ static enum sonde_status take_sources(struct run *run, struct sonde_recording *c
 	run->source_count = count;
 	for (size_t i = 0; i < count; i++) {
 		uint32_t tracks = sonde_definitions_track_count(sources[i]->definitions);
+		uint32_t processes = sonde_definitions_process_count(sources[i]->definitions);
 
 		run->sources[i] = (struct source){
 			.recording = sources[i],
 			.first = (uint32_t)first,
 			.track_count = tracks,
+			.label = run->options->labels ? run->options->labels[i] : NULL,
 		};
+		/* without a process there is no map that could be meant */
+		if (run->options->time_maps && processes)
+			run->sources[i].time_maps = run->options->time_maps + first_process;
+		first_process += processes;
 		first += tracks;
 		if (first >= SONDE_NONE)
 			return sonde_fail(err, SONDE_LIMIT, SONDE_NO_OFFSET,
@@ -58,6 +65,16 @@ static enum sonde_status take_sources(struct run *run, struct sonde_recording *c
 	}
 	run->track_count = (uint32_t)first;
 	return SONDE_OK;
+}
+
+const struct sonde_time_map *sonde_source_time_map(const struct source *source, uint32_t track)
+{
+	const struct sonde_definitions *definitions = source->recording->definitions;
+	uint32_t process = sonde_definitions_track(definitions, track)->process;
+
+	if (process >= sonde_definitions_process_count(definitions))
+		process = 0;
+	return &source->time_maps[process];
 }
 
 static enum sonde_status take_wanted(struct run *run, struct sonde_error *err)
@@ -162,6 +179,7 @@ static bool ids_may_stay(const struct run *run)
 {
 	return run->source_count == 1 && !run->sources[0].derives_profile &&
 	       !run->sources[0].derives_values &&
+	       !run->options->time_maps && !run->sources[0].label &&
 	       run->pieces.count == run->track_count &&
 	       definitions_may_stay(run, run->sources[0].recording->definitions);
 }
@@ -188,10 +206,16 @@ static enum sonde_status build_target(struct run *run, struct sonde_error *err)
 	run->definitions = run->target;
 	for (size_t i = 0; i < run->source_count; i++) {
 		struct source *source = &run->sources[i];
-		enum sonde_status status =
-			sonde_remap_new(source->recording->definitions, run->target,
-					takes_all ? NULL : run->wanted + source->first, &run->spec,
-					run->loss, &source->remap, err);
+		const struct sonde_remap_request request = {
+			.wanted = takes_all ? NULL : run->wanted + source->first,
+			.spec = &run->spec,
+			.loss = run->loss,
+			.time_maps = source->time_maps,
+			.clock_of = i ? SONDE_NONE : run->options->clock_of,
+			.label = source->label,
+		};
+		enum sonde_status status = sonde_remap_new(
+			source->recording->definitions, run->target, &request, &source->remap, err);
 
 		if (status)
 			return status;
@@ -206,6 +230,8 @@ static enum sonde_status prepare(struct run *run, struct sonde_recording *const 
 
 	if (!status)
 		status = take_sources(run, sources, count, err);
+	if (!status && run->resume)
+		status = sonde_resume_begin(run->resume, run->track_count, &run->spec, err);
 	if (!status)
 		status = take_wanted(run, err);
 	if (!status)
@@ -276,6 +302,7 @@ static enum sonde_status feed_whole(struct run *run, struct sonde_run_result *re
 				    struct sonde_error *err)
 {
 	bool may_be_whole = run->source_count == 1 && sonde_run_takes_all(run) &&
+			    !run->options->time_maps && !run->options->labels &&
 			    !run->spec.track_count && run->sink->ops->whole;
 	struct sonde_recording *source = may_be_whole ? run->sources[0].recording : NULL;
 	enum sonde_status status;
@@ -368,6 +395,8 @@ enum sonde_status sonde_pipeline_run(struct sonde_recording *const *sources, siz
 	if (!result)
 		result = &ignored;
 	*result = (struct sonde_run_result){ 0 };
+	run.options = options;
+	run.resume = options->resume;
 	run.spec = options->selection;
 	run.loss = options->loss;
 	run.threads = sink->ops->parallel_tracks ? options->threads : 1;
@@ -384,6 +413,8 @@ enum sonde_status sonde_pipeline_run(struct sonde_recording *const *sources, siz
 				    "something would be lost, and that was forbidden");
 	if (!status)
 		status = sink->ops->finish(sink, err);
+	if (!status && run.resume)
+		run.resume->is_written = true;
 	run_release(&run);
 	return status;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One track on its way through a pipeline: a cursor and a chain of filters of its own, at whose end a
- * tally counts what arrives. The filters are in cut.c, select.c, renumber.c and derive_profile.c.
+ * tally counts what arrives. The filters are in cut.c, select.c, shift.c, renumber.c and
+ * derive_profile.c.
  */
 #include <sonde/format.h>
 
@@ -108,9 +109,10 @@ static const struct sonde_sink_ops tally_ops = {
 
 /* The filters of one track, last first. */
 struct chain {
-	struct sonde_sink *filters[4];
+	struct sonde_sink *filters[5];
 	size_t count;
 	struct sonde_sink *first; /* the sink that takes what the cursor gives */
+	struct sonde_sink *cut;	  /* the one of them that knows when a piece is over, or NULL */
 };
 
 static void chain_release(struct chain *chain)
@@ -129,8 +131,37 @@ static void chain_put(struct chain *chain)
 	chain->first = chain->filters[chain->count++];
 }
 
+/* The piece of a track that a run is over goes on where the piece before it ended. */
+static bool resumes(const struct run *run, const struct source *source)
+{
+	return run->resume && !source->derived;
+}
+
+static struct sonde_resume_point *start_of(const struct run *run, const struct piece *piece)
+{
+	return &run->resume->points[run->sources[piece->source].first + piece->track];
+}
+
+static enum sonde_status chain_put_cut(struct chain *chain, struct run *run,
+				       const struct piece *piece, struct sonde_error *err)
+{
+	const struct source *source = &run->sources[piece->source];
+	enum sonde_status status = sonde_cut_new(run->spec.from_ns, run->spec.to_ns, chain->first,
+						 chain_place(chain), err);
+
+	if (status)
+		return status;
+	chain_put(chain);
+	if (!resumes(run, source))
+		return SONDE_OK;
+	chain->cut = chain->first;
+	return sonde_cut_resume(chain->cut, start_of(run, piece),
+				&run->resume->next[source->first + piece->track],
+				run->resume->is_started ? &run->out_of_order : NULL, err);
+}
+
 /* Built from its end, since every filter knows the one after it; `last` is there already. */
-static enum sonde_status chain_build(struct chain *chain, const struct run *run,
+static enum sonde_status chain_build(struct chain *chain, struct run *run,
 				     const struct piece *piece, struct sonde_error *err)
 {
 	const struct source *source = &run->sources[piece->source];
@@ -144,6 +175,13 @@ static enum sonde_status chain_build(struct chain *chain, const struct run *run,
 			return status;
 		chain_put(chain);
 	}
+	if (source->time_maps) {
+		status = sonde_shift_new(sonde_source_time_map(source, piece->track), chain->first,
+					 chain_place(chain), err);
+		if (status)
+			return status;
+		chain_put(chain);
+	}
 	if (sonde_select_is_needed(&run->spec)) {
 		status = sonde_select_new(&run->spec, definitions, chain->first, chain_place(chain),
 					  err);
@@ -151,14 +189,7 @@ static enum sonde_status chain_build(struct chain *chain, const struct run *run,
 			return status;
 		chain_put(chain);
 	}
-	if (sonde_run_cuts(run)) {
-		status = sonde_cut_new(run->spec.from_ns, run->spec.to_ns, chain->first,
-				       chain_place(chain), err);
-		if (status)
-			return status;
-		chain_put(chain);
-	}
-	return SONDE_OK;
+	return sonde_run_cuts(run) ? chain_put_cut(chain, run, piece, err) : SONDE_OK;
 }
 
 /* The chain of a track whose events come to the sink, or whose calls do, as something else. */
@@ -200,14 +231,17 @@ static enum sonde_status chain_init_gather(struct chain *chain, struct run *run,
 
 /* Everything of a track but its end. Derived events are not read: the samples they are made of are. */
 static enum sonde_status feed_events(struct run *run, const struct piece *piece,
-				     struct sonde_cursor *cursor, struct sonde_sink *first,
+				     struct sonde_cursor *cursor, const struct chain *chain,
 				     _Atomic uint64_t *events_read, struct sonde_error *err)
 {
 	bool is_derived = run->sources[piece->source].derived;
+	struct sonde_sink *first = chain->first;
 	uint64_t samples = 0;
 	struct sonde_batch batch;
 	enum sonde_status status;
 
+	if (chain->cut && start_of(run, piece)->index)
+		sonde_cursor_seek_index(cursor, start_of(run, piece)->index);
 	while (!(status = sonde_cursor_next(cursor, &batch, err))) {
 		uint64_t units = batch.count;
 
@@ -221,7 +255,7 @@ static enum sonde_status feed_events(struct run *run, const struct piece *piece,
 			atomic_fetch_add_explicit(events_read, units, memory_order_relaxed);
 		}
 		status = sonde_meter_add(&run->meter, units, err);
-		if (status)
+		if (status || (chain->cut && sonde_cut_is_over(chain->cut)))
 			return status;
 	}
 	return status == SONDE_END ? SONDE_OK : status;
@@ -280,7 +314,7 @@ enum sonde_status sonde_run_gather(void *user, size_t number, struct sonde_error
 		return status;
 	status = open_cursor(source, piece->track, &cursor, err);
 	if (!status)
-		status = feed_events(run, piece, cursor, chain.first, NULL, err);
+		status = feed_events(run, piece, cursor, &chain, NULL, err);
 	if (!status)
 		status = chain.first->ops->track_end(chain.first, piece->track, err);
 	sonde_cursor_free(cursor);
@@ -314,7 +348,7 @@ enum sonde_status sonde_run_piece(void *user, size_t number, struct sonde_error 
 		return status;
 	status = open_cursor(source, piece->track, &cursor, err);
 	if (!status)
-		status = feed_events(run, piece, cursor, chain.first, &run->events_read, err);
+		status = feed_events(run, piece, cursor, &chain, &run->events_read, err);
 	if (!status)
 		status = sonde_run_feed_profile(run, piece, &tally, err);
 	if (!status)

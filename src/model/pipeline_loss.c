@@ -143,5 +143,9 @@ enum sonde_status sonde_run_count_loss(struct run *run, struct sonde_error *err)
 		status = sonde_loss_add(run->loss, "details without an event",
 					"only what an event leads to is carried over",
 					run->details_unlinked, err);
+	if (!status)
+		status = sonde_loss_add(run->loss, "events out of order",
+					"they come behind the piece that their time lies in",
+					run->out_of_order, err);
 	return status;
 }

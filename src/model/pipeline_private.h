@@ -25,8 +25,10 @@ struct piece {
 
 struct source {
 	struct sonde_recording *recording;
-	struct sonde_remap *remap; /* NULL: its ids are the target's */
-	uint32_t first;		   /* what its track 0 is called in a selection */
+	struct sonde_remap *remap;		/* NULL: its ids are the target's */
+	uint32_t first;				/* what its track 0 is called in a selection */
+	const struct sonde_time_map *time_maps; /* by process; NULL: times stay */
+	const char *label;			/* for the names of processes, or NULL */
 	uint32_t track_count;
 	/* What becomes of its lanes, apart from events as they are. */
 	bool passes_contexts;
@@ -48,6 +50,8 @@ struct run {
 	struct sonde_selection_spec spec;
 	struct sonde_loss *loss;
 	unsigned int threads;
+	const struct sonde_run_options *options;
+	struct sonde_resume *resume; /* or NULL */
 	struct source *sources;
 	size_t source_count;
 	bool *wanted; /* by track, counted on from source to source */
@@ -71,6 +75,7 @@ struct run {
 	_Atomic uint64_t events_derived_from; /* events that became samples and values */
 	_Atomic uint64_t not_calls;	      /* events that no context or sample is made of */
 	_Atomic uint64_t exceptions;	      /* of calls that became samples */
+	_Atomic uint64_t out_of_order;	      /* left out of the piece that they came in */
 	uint64_t blobs_written;
 };
 
@@ -88,6 +93,9 @@ static inline bool sonde_run_holds(const struct run *run, enum sonde_lane lane)
 {
 	return run->held & lane;
 }
+
+/* Of a source with maps: that of a track. A track of no process goes with the first one. */
+const struct sonde_time_map *sonde_source_time_map(const struct source *source, uint32_t track);
 
 /* The end of a chain: counts, and hands over to the sink. */
 struct tally {

@@ -9,6 +9,7 @@
 
 #include "base/sort.h"
 #include "model/pipeline_private.h"
+#include "model/time_map.h"
 
 #define BATCH 1024
 
@@ -271,8 +272,10 @@ struct passage {
 	const struct source *source;
 	struct tally *tally;
 	uint32_t track; /* in the target */
+	const struct sonde_time_map *map;
 	/* samples */
 	struct sonde_sample_sums *sums; /* what they become; NULL: they stay samples */
+	struct sonde_resume_point *start, *end; /* of a piece that goes on from another; or NULL */
 	uint64_t from_ns, last_ns;
 	bool has_before, is_open, is_over;
 	uint32_t before;  /* the context before the piece of time is reached */
@@ -306,6 +309,8 @@ static enum sonde_status put_sample(struct passage *passage, uint64_t time_ns, u
 				    struct sonde_error *err)
 {
 	passage->current = context;
+	if (passage->map)
+		time_ns = sonde_time_map_apply(passage->map, time_ns);
 	if (passage->sums)
 		return sonde_sample_sums_add(passage->sums, time_ns,
 					     place(passage->source, context)) ?
@@ -334,6 +339,10 @@ static enum sonde_status pass_sample(struct passage *passage, const struct sonde
 {
 	enum sonde_status status = SONDE_OK;
 
+	if (sample->time_ns <= passage->last_ns && passage->end) {
+		passage->end->has_context = true;
+		passage->end->context = sample->context;
+	}
 	if (sample->time_ns < passage->from_ns) {
 		passage->has_before = true;
 		passage->before = sample->context;
@@ -350,6 +359,20 @@ static enum sonde_status pass_sample(struct passage *passage, const struct sonde
 	return passage->current ? put_sample(passage, passage->last_ns + 1, 0, err) : SONDE_OK;
 }
 
+/* What lies before the piece is known from the one before it, and need not be read. */
+static void resume_samples(struct passage *passage, struct sonde_sample_cursor *cursor)
+{
+	if (!passage->start)
+		return;
+	passage->end->has_context = passage->start->has_context;
+	passage->end->context = passage->start->context;
+	if (!passage->run->resume->is_started)
+		return;
+	passage->has_before = passage->start->has_context;
+	passage->before = passage->start->context;
+	sonde_sample_cursor_seek_time(cursor, passage->from_ns);
+}
+
 static enum sonde_status pass_samples(struct passage *passage, uint32_t track,
 				      struct sonde_error *err)
 {
@@ -362,6 +385,7 @@ static enum sonde_status pass_samples(struct passage *passage, uint32_t track,
 	status = sonde_sample_cursor_open(passage->source->recording, track, &cursor, err);
 	if (status)
 		return status;
+	resume_samples(passage, cursor);
 	while (!passage->is_over &&
 	       !(status = sonde_sample_cursor_next(cursor, &samples, &count, err))) {
 		atomic_fetch_add_explicit(&run->samples_read, count, memory_order_relaxed);
@@ -535,6 +559,12 @@ enum sonde_status sonde_run_feed_profile(struct run *run, const struct piece *pi
 	passage->tally = tally;
 	passage->track = source->remap ? sonde_remap_track(source->remap, piece->track) :
 					 piece->track;
+	if (source->time_maps)
+		passage->map = sonde_source_time_map(source, piece->track);
+	if (run->resume) {
+		passage->start = &run->resume->points[source->first + piece->track];
+		passage->end = &run->resume->next[source->first + piece->track];
+	}
 	passage->from_ns = run->spec.from_ns;
 	passage->last_ns = run->spec.to_ns ? run->spec.to_ns - 1 : UINT64_MAX;
 	if (source->passes_samples)

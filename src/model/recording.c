@@ -11,6 +11,7 @@
 #include "formats/format.h"
 #include "model/recording.h"
 #include "model/remap.h"
+#include "model/time_map.h"
 
 struct sonde_recording *sonde_recording_new(const struct sonde_format *format, const char *path)
 {
@@ -76,7 +77,7 @@ const struct sonde_format *sonde_recording_format(const struct sonde_recording *
 
 const char *sonde_recording_path(const struct sonde_recording *recording)
 {
-	return recording->path;
+	return recording->title ? recording->title : recording->path;
 }
 
 const struct sonde_definitions *sonde_recording_definitions(const struct sonde_recording *recording)
@@ -260,8 +261,12 @@ enum sonde_status sonde_batch_detail(const struct sonde_batch *batch,
 	status = sonde_cursor_detail(batch->details, event->detail, detail, err);
 	if (status < 0 && batch->unread_details)
 		++*batch->unread_details;
-	if (status || !batch->function_map)
+	if (status)
 		return status;
+	if (batch->time_map)
+		detail->time_ns = sonde_time_map_apply(batch->time_map, detail->time_ns);
+	if (!batch->function_map)
+		return SONDE_OK;
 	if (detail->kind == SONDE_DETAIL_ARGUMENTS)
 		return sonde_remap_event_type(batch->function_map->remap, detail->event_type,
 					      &detail->event_type, err);

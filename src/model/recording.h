@@ -48,6 +48,7 @@ struct sonde_recording_ops {
 struct sonde_recording {
 	const struct sonde_format *format;
 	char *path;
+	const char *title; /* what to call it where its path says nothing; else NULL. Borrowed */
 	struct sonde_definitions *definitions;
 	struct sonde_diagnostics *diagnostics;
 	uint64_t opened_ns; /* when that began, since 1970 */

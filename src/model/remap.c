@@ -8,25 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "base/hash.h"
-#include "base/map.h"
-#include "model/remap.h"
-
-struct sonde_remap {
-	const struct sonde_definitions *source;
-	struct sonde_definitions *target;
-	pthread_mutex_t lock; /* of both growing maps */
-	struct sonde_id_map functions;
-	struct sonde_id_map event_types;
-	/* By the source's id; SONDE_NONE for what is not in the target. */
-	uint32_t *clocks;
-	uint32_t *processes;
-	uint32_t *tracks;
-	uint32_t *modules;
-	struct sonde_key_map late_modules; /* those defined after the start: under the lock */
-	uint32_t *metrics;
-	uint32_t clock_count, process_count, track_count, module_count, metric_count;
-};
+#include "model/remap_private.h"
+#include "model/time_map.h"
 
 /* Where a definition of this process goes, if anywhere. */
 static uint32_t mapped(const uint32_t *ids, uint32_t count, uint32_t id)
@@ -84,28 +69,55 @@ static uint64_t clamp(uint64_t time_ns, const struct sonde_selection_spec *spec)
 	return spec->to_ns && time_ns > spec->to_ns ? spec->to_ns : time_ns;
 }
 
+/* The name of a process with the label of its source before it. */
+static enum sonde_status copy_process_name(struct sonde_remap *remap, uint32_t *name,
+					   struct sonde_error *err)
+{
+	const char *own = sonde_definitions_string(remap->source, *name);
+	struct sonde_buffer text = { 0 };
+	enum sonde_status status;
+
+	if (!remap->request->label)
+		return copy_string(remap, name, err);
+	sonde_buffer_put_text(&text, remap->request->label);
+	sonde_buffer_put_text(&text, *own ? "/" : "");
+	sonde_buffer_put_text(&text, own);
+	status = sonde_buffer_text(&text) ? sonde_definitions_add_string(remap->target, text.data,
+									 text.size, name, err) :
+					    sonde_fail_nomem(err);
+	sonde_buffer_release(&text);
+	return status;
+}
+
 static enum sonde_status copy_process(struct sonde_remap *remap, uint32_t id,
-				      const struct sonde_selection_spec *spec,
 				      struct sonde_error *err)
 {
+	const struct sonde_remap_request *request = remap->request;
 	struct sonde_process process = *sonde_definitions_process(remap->source, id);
-	enum sonde_status status = copy_string(remap, &process.name, err);
+	enum sonde_status status = copy_process_name(remap, &process.name, err);
 
 	if (status)
 		return status;
 	process.clock = mapped(remap->clocks, remap->clock_count, process.clock);
+	if (request->time_maps && sonde_definitions_clock_count(remap->target))
+		process.clock = 0;
 	if (process.start_ns || process.end_ns) {
-		process.start_ns = clamp(process.start_ns, spec);
-		process.end_ns = clamp(process.end_ns, spec);
+		process.start_ns = clamp(process.start_ns, request->spec);
+		process.end_ns = clamp(process.end_ns, request->spec);
+		if (request->time_maps) {
+			const struct sonde_time_map *map = &request->time_maps[id];
+
+			process.start_ns = sonde_time_map_apply(map, process.start_ns);
+			process.end_ns = sonde_time_map_apply(map, process.end_ns);
+		}
 	}
 	return sonde_definitions_add_process(remap->target, &process, &remap->processes[id], err);
 }
 
 /* A process is wanted for its tracks; where everything is wanted, also without any. */
-static enum sonde_status copy_processes(struct sonde_remap *remap, const bool *wanted,
-					const struct sonde_selection_spec *spec,
-					struct sonde_error *err)
+static enum sonde_status copy_processes(struct sonde_remap *remap, struct sonde_error *err)
 {
+	const bool *wanted = remap->request->wanted;
 	enum sonde_status status = SONDE_OK;
 	bool *has_tracks = calloc((size_t)remap->process_count + 1, sizeof(*has_tracks));
 
@@ -119,15 +131,27 @@ static enum sonde_status copy_processes(struct sonde_remap *remap, const bool *w
 	}
 	for (uint32_t i = 0; !status && i < remap->process_count; i++) {
 		if (!wanted || has_tracks[i])
-			status = copy_process(remap, i, spec, err);
+			status = copy_process(remap, i, err);
 	}
 	free(has_tracks);
 	return status;
 }
 
-static enum sonde_status copy_tracks(struct sonde_remap *remap, const bool *wanted,
-				     struct sonde_error *err)
+/* What a track says of its times is the source's, but by the target's clock. */
+static void move_track(const struct sonde_remap *remap, struct sonde_track *track)
 {
+	const struct sonde_time_map *map = remap->request->time_maps;
+
+	if (!map || !(track->event_count + track->sample_count))
+		return;
+	map += track->process < remap->process_count ? track->process : 0;
+	track->time_first_ns = sonde_time_map_apply(map, track->time_first_ns);
+	track->time_last_ns = sonde_time_map_apply(map, track->time_last_ns);
+}
+
+static enum sonde_status copy_tracks(struct sonde_remap *remap, struct sonde_error *err)
+{
+	const bool *wanted = remap->request->wanted;
 	enum sonde_status status = SONDE_OK;
 
 	for (uint32_t i = 0; !status && i < remap->track_count; i++) {
@@ -135,6 +159,7 @@ static enum sonde_status copy_tracks(struct sonde_remap *remap, const bool *want
 
 		if (wanted && !wanted[i])
 			continue;
+		move_track(remap, &track);
 		track.process = mapped(remap->processes, remap->process_count, track.process);
 		track.unfinished = false;
 		status = copy_string(remap, &track.name, err);
@@ -506,18 +531,18 @@ static enum sonde_status copy_attributes(struct sonde_remap *remap, struct sonde
 	return status;
 }
 
-static enum sonde_status copy_all(struct sonde_remap *remap, const bool *wanted,
-				  const struct sonde_selection_spec *spec, struct sonde_loss *loss,
-				  struct sonde_error *err)
+static enum sonde_status copy_all(struct sonde_remap *remap, struct sonde_error *err)
 {
 	uint32_t functions = sonde_definitions_function_count(remap->source);
 	uint32_t event_types = sonde_definitions_event_type_count(remap->source);
-	enum sonde_status status = copy_clocks(remap, err);
+	enum sonde_status status = remap->request->time_maps ?
+					   sonde_remap_unite_clocks(remap, err) :
+					   copy_clocks(remap, err);
 
 	if (!status)
-		status = copy_processes(remap, wanted, spec, err);
+		status = copy_processes(remap, err);
 	if (!status)
-		status = copy_tracks(remap, wanted, err);
+		status = copy_tracks(remap, err);
 	if (!status)
 		status = copy_modules(remap, err);
 	if (!status)
@@ -527,7 +552,7 @@ static enum sonde_status copy_all(struct sonde_remap *remap, const bool *wanted,
 	if (!status)
 		status = extend_event_types(remap, event_types, err);
 	if (!status)
-		status = copy_attributes(remap, loss, err);
+		status = copy_attributes(remap, remap->request->loss, err);
 	return status;
 }
 
@@ -559,8 +584,8 @@ static struct sonde_remap *remap_alloc(const struct sonde_definitions *source,
 }
 
 enum sonde_status sonde_remap_new(const struct sonde_definitions *source,
-				  struct sonde_definitions *target, const bool *wanted,
-				  const struct sonde_selection_spec *spec, struct sonde_loss *loss,
+				  struct sonde_definitions *target,
+				  const struct sonde_remap_request *request,
 				  struct sonde_remap **remap, struct sonde_error *err)
 {
 	struct sonde_remap *made = remap_alloc(source, target);
@@ -569,7 +594,9 @@ enum sonde_status sonde_remap_new(const struct sonde_definitions *source,
 	*remap = NULL;
 	if (!made)
 		return sonde_fail_nomem(err);
-	status = copy_all(made, wanted, spec, loss, err);
+	made->request = request;
+	status = copy_all(made, err);
+	made->request = NULL;
 	if (status) {
 		sonde_remap_free(made);
 		return status;

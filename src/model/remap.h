@@ -13,14 +13,22 @@
 /* One source's ids in the target. */
 struct sonde_remap;
 
-/*
- * Copies to `target` what belongs to the wanted tracks of a source: `wanted` has a bool for each
- * track, NULL wants everything. Processes begin and end within the times of `spec`, of which
- * nothing else is looked at. What the sources disagree about is counted in `loss`.
- */
+struct sonde_remap_request {
+	const bool *wanted; /* by track; NULL: everything */
+	/* Processes begin and end within these times; nothing else of it is looked at. */
+	const struct sonde_selection_spec *spec;
+	struct sonde_loss *loss; /* counts what the sources disagree about */
+	/* By process: times move to the clock of process `clock_of` of the first source, whose remap is
+	 * the first one into a target; of others it is SONDE_NONE. NULL: they stay. */
+	const struct sonde_time_map *time_maps;
+	uint32_t clock_of;
+	const char *label; /* to put before the names of processes, or NULL */
+};
+
+/* Copies to `target` what belongs to the wanted tracks of a source. */
 enum sonde_status sonde_remap_new(const struct sonde_definitions *source,
-				  struct sonde_definitions *target, const bool *wanted,
-				  const struct sonde_selection_spec *spec, struct sonde_loss *loss,
+				  struct sonde_definitions *target,
+				  const struct sonde_remap_request *request,
 				  struct sonde_remap **remap, struct sonde_error *err);
 void sonde_remap_free(struct sonde_remap *remap);
 

@@ -20,6 +20,7 @@ done
 "$SONDE" convert -q trace -o database -t hpcdb
 cp -R "${golden%/atf}/zts/archived" traces && chmod -R u+w traces
 cp -R traces damaged
+python3 "$root/tests/cli/align_recordings.py" . && mv wall-a rank-0 && mv wall-b rank-1
 "$SONDE" convert -q trace -t hpcrun -o run.m && cp -R run.m hpctoolkit-app-measurements
 records=no
 if have cc && [ "$(uname -m)" = x86_64 ] && build_program app; then
@@ -51,7 +52,8 @@ while read -r example; do
 	*'completion bash'*) [ $shell = bash ] || continue ;;
 	*cflags* | *record*) [ $records = yes ] || continue ;;
 	esac
-	rm -rf app.d main.d run.d new-store one.wtf-trace repaired copy small requests piece second-half end both run
+	rm -rf app.d main.d run.d new-store one.wtf-trace repaired copy small requests piece second-half end both run part-* \
+		workers runs
 	[ "${example%--force*}" = "$example" ] || sonde recover -q crashed -o repaired
 	$shell -c "$example" >"$out" 2>"$err" </dev/null
 	ok $? "$example" || explain "$err"

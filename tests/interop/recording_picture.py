@@ -112,8 +112,9 @@ class Picture:
         put("ids of processes", Counter(p["pid"] for p in processes if p["pid"] is not None))
         put("machines of processes", Counter((p["arch"], p["os"]) for p in processes
                                              if (p["arch"], p["os"]) != ("unknown", "unknown")))
-        put("clocks of processes", Counter(kinds.get(p["clock"]) for p in processes
-                                           if kinds.get(p["clock"]) not in (None, "unknown", "realtime")))
+        anchored = {anchor["clock"] for anchor in info["anchors"]}
+        put("clocks of processes", Counter(kinds.get(p["clock"]) for p in processes if p["clock"] in anchored and
+                                           kinds.get(p["clock"]) not in (None, "unknown", "realtime")))
         put("names of tracks", Counter(t["name"] for t in tracks if t["named"]))
         put("ids of threads", Counter(t["os_id"] for t in tracks if t["os_id"] is not None))
         put("zones", Counter(t["kind"] for t in tracks if t["kind"] == "zone"))

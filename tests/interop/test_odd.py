@@ -42,7 +42,7 @@ class Odd(SondeCase):
             target, memory = self.convert(source, name)
             if memory_limit and not SANITIZED:
                 self.assertLess(memory, memory_limit, f"{name} took {memory} kB")
-            if entry["checks"]:
+            if entry["checks"] and not memory_limit:
                 self.run_sonde("check", "-q", target)
             if entry["reads"]:
                 yield name, held(entry), target

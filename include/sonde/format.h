@@ -16,8 +16,8 @@ struct sonde_format_style {
 };
 
 /*
- * What a format may hold of those who took part, beside the lanes: the name of a fact is also what the
- * loss report calls it. Of attributes every format holds those it has a place for itself.
+ * What a format may hold of those who took part, and of details, beside the lanes. What a target does not
+ * hold a pipeline counts as lost, under this name; the last three its writer does, which knows better.
  */
 #define SONDE_FACT_LIST(X)                                                                         \
 	X(PROCESS_IDS, 0, "ids of processes")                                                      \
@@ -32,7 +32,9 @@ struct sonde_format_style {
 	X(SOURCE_PLACES, 9, "source places of functions")                                          \
 	X(RAW_NAMES, 10, "names before demangling")                                                \
 	X(DROPPED, 11, "numbers of dropped events")                                                \
-	X(ATTRIBUTES, 12, "attributes")
+	X(ATTRIBUTES, 12, "attributes")                                                            \
+	X(REGISTERS, 13, "registers and stack bytes")                                              \
+	X(ANY_ARGUMENTS, 14, "arguments of returns, and of calls that are no scopes")
 
 enum sonde_fact {
 #define X(name, bit, text) SONDE_FACT_##name = 1 << (bit),
@@ -40,7 +42,7 @@ enum sonde_fact {
 #undef X
 };
 
-#define SONDE_FACTS_ALL ((1U << 13) - 1)
+#define SONDE_FACTS_ALL ((1U << 15) - 1)
 
 /* Kinds of events as bits. */
 #define SONDE_KIND(name) (1U << SONDE_EVENT_##name)
@@ -55,9 +57,8 @@ struct sonde_format_info {
 	unsigned int lanes_read;    /* bits of enum sonde_lane; 0: not read */
 	unsigned int lanes_written; /* likewise */
 	/*
-	 * What of the events, and which facts, it holds: SONDE_KIND() and enum sonde_fact. A pipeline
-	 * counts facts as lost that the target does not hold, but for attributes; kinds a writer
-	 * counts itself.
+	 * What of the events, and which facts, it holds: SONDE_KIND() and enum sonde_fact. Events of
+	 * other kinds are counted as lost by its writer.
 	 */
 	unsigned int kinds;
 	unsigned int facts;

@@ -139,7 +139,10 @@ enum sonde_status sonde_sample_cursor_next(struct sonde_sample_cursor *cursor,
 void sonde_sample_cursor_seek_time(struct sonde_sample_cursor *cursor, uint64_t time_ns);
 void sonde_sample_cursor_free(struct sonde_sample_cursor *cursor);
 
-/* What to call a context on a screen ("main", "loop at a.c:12"), as far as `size` allows. */
+/*
+ * What to call a context on a screen ("main", "loop at a.c:12"): a name as it is, borrowed, else something
+ * put together in `space`, as far as `size` allows.
+ */
 const char *sonde_context_label(const struct sonde_definitions *definitions,
 				const struct sonde_context *context, char *space, size_t size);
 

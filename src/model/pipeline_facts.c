@@ -3,6 +3,8 @@
  * What definitions say of those who took part, and the target has no place for: counted here for every
  * format alike, by what the format says it holds. Names that a reader made up are nobody's loss.
  */
+#include <stdlib.h>
+
 #include <sonde/format.h>
 
 #include "model/pipeline_private.h"
@@ -19,7 +21,8 @@ static void add(struct facts *facts, enum sonde_fact fact, uint64_t count)
 	facts->counts[__builtin_ctz(fact)] += count;
 }
 
-static void count_processes(struct facts *facts, const struct sonde_definitions *definitions)
+static void count_processes(struct facts *facts, const struct sonde_definitions *definitions,
+			    const bool *has_anchor)
 {
 	for (uint32_t i = 0; i < sonde_definitions_process_count(definitions); i++) {
 		const struct sonde_process *process = sonde_definitions_process(definitions, i);
@@ -30,8 +33,23 @@ static void count_processes(struct facts *facts, const struct sonde_definitions 
 		add(facts, SONDE_FACT_MACHINES, process->arch || process->os);
 		add(facts, SONDE_FACT_CLOCKS,
 		    clock && clock->kind != SONDE_CLOCK_UNKNOWN &&
-			    clock->kind != SONDE_CLOCK_REALTIME);
+			    clock->kind != SONDE_CLOCK_REALTIME && has_anchor[process->clock]);
 	}
+}
+
+/* By clock: without an anchor a writer has no wall clock to go by, and says so itself. */
+static bool *find_anchors(const struct sonde_definitions *definitions)
+{
+	uint32_t clocks = sonde_definitions_clock_count(definitions);
+	bool *has_anchor = calloc((size_t)clocks + 1, sizeof(*has_anchor));
+
+	for (uint32_t i = 0; has_anchor && i < sonde_definitions_anchor_count(definitions); i++) {
+		uint32_t clock = sonde_definitions_anchor(definitions, i)->clock;
+
+		if (clock < clocks)
+			has_anchor[clock] = true;
+	}
+	return has_anchor;
 }
 
 static void count_tracks(struct facts *facts, const struct sonde_definitions *definitions)
@@ -77,10 +95,15 @@ enum sonde_status sonde_run_count_facts(struct run *run, struct sonde_error *err
 	const struct sonde_format_info *format = run->sink->format;
 	struct facts facts = { 0 };
 	enum sonde_status status = SONDE_OK;
+	bool *has_anchor;
 
 	if (!format)
 		return SONDE_OK;
-	count_processes(&facts, run->definitions);
+	has_anchor = find_anchors(run->definitions);
+	if (!has_anchor)
+		return sonde_fail_nomem(err);
+	count_processes(&facts, run->definitions, has_anchor);
+	free(has_anchor);
 	count_tracks(&facts, run->definitions);
 	count_code(&facts, run->definitions);
 	for (size_t i = 0; !status && i < sizeof(all) / sizeof(all[0]); i++) {
@@ -88,7 +111,7 @@ enum sonde_status sonde_run_count_facts(struct run *run, struct sonde_error *err
 			status = sonde_loss_add(run->loss, all[i].name,
 						all[i].fact == SONDE_FACT_CLOCKS ?
 							"times in the target are those of the "
-							"wall clock, or of no clock that is known" :
+							"wall clock" :
 							"the target does not hold them",
 						facts.counts[i], err);
 	}

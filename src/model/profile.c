@@ -285,16 +285,21 @@ const char *sonde_entry_name(unsigned int entry)
 const char *sonde_context_label(const struct sonde_definitions *definitions,
 				const struct sonde_context *context, char *space, size_t size)
 {
+	const struct sonde_function *function =
+		context->kind == SONDE_CONTEXT_FUNCTION ?
+			sonde_definitions_function(definitions, context->function) :
+			NULL;
 	char label[SONDE_LABEL_SIZE];
 
+	if (function && function->name)
+		return sonde_definitions_string(definitions, function->name);
+	if (context->kind == SONDE_CONTEXT_ENTRY)
+		return sonde_definitions_string(definitions, context->name);
 	if (!size)
 		return "";
 	switch (context->kind) {
 	case SONDE_CONTEXT_ROOT:
 		snprintf(space, size, "all");
-		break;
-	case SONDE_CONTEXT_ENTRY:
-		snprintf(space, size, "%s", sonde_definitions_string(definitions, context->name));
 		break;
 	case SONDE_CONTEXT_FUNCTION:
 		if (context->function == SONDE_NONE)

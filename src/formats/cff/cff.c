@@ -6,6 +6,7 @@
 #include "formats/cff/cff_findings.h"
 #include "formats/cff/cff_read.h"
 
+#define FACTS (SONDE_FACTS_ALL & ~(unsigned int)(SONDE_FACT_REGISTERS | SONDE_FACT_ANY_ARGUMENTS))
 #define LANES (SONDE_LANE_EVENTS | SONDE_LANE_DETAILS | SONDE_LANE_BLOBS)
 
 static const struct sonde_format_style json_styles[] = {
@@ -24,7 +25,7 @@ const struct sonde_format sonde_format_cff = {
 		.lanes_read = LANES,
 		.lanes_written = LANES,
 		.kinds = SONDE_KINDS_ALL & ~SONDE_KIND(OTHER),
-		.facts = SONDE_FACTS_ALL,
+		.facts = FACTS,
 		.can_check = true,
 		.can_recover = true,
 		.findings = cff_finding_list,
@@ -46,7 +47,7 @@ const struct sonde_format sonde_format_cff_json = {
 		.lanes_read = LANES,
 		.lanes_written = LANES,
 		.kinds = SONDE_KINDS_ALL & ~SONDE_KIND(OTHER),
-		.facts = SONDE_FACTS_ALL,
+		.facts = FACTS,
 		.can_check = true,
 		.can_recover = true,
 		.styles = json_styles,

@@ -345,7 +345,8 @@ static enum sonde_status define_pairs(struct opening *opening, const struct hpcr
 static enum sonde_status define_process(struct opening *opening, const struct hpcrun_input *input,
 					struct sonde_text_map *processes, uint32_t *id)
 {
-	struct sonde_process process = { .os_id = input->pid, .os = SONDE_OS_LINUX };
+	struct sonde_process process = { .os_id = input->pid ? input->pid : SONDE_NONE,
+					 .os = SONDE_OS_LINUX };
 	size_t length = strlen(input->process_key);
 	enum sonde_status status;
 

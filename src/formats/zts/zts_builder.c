@@ -78,7 +78,8 @@ static void begin_track(struct zts_builder *builder, uint32_t track)
 {
 	builder->track = track;
 	builder->index = 0;
-	sonde_wall_clock_shift(builder->definitions, track, &builder->shift_ns);
+	builder->lost[ZTS_LOSS_CLOCKS] +=
+		!sonde_wall_clock_shift(builder->definitions, track, &builder->shift_ns);
 }
 
 /* Text of a store's: 0 for an empty one. */

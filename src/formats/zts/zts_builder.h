@@ -21,6 +21,9 @@
 	X(SYNTHETIC, "marks of calls that a cut opened or closed", "a trace store has none")       \
 	X(NULS, "texts with a NUL", "it becomes U+FFFD where they come as JSON")                   \
 	X(BACKWARDS, "times that go back", "in a trace each follows the one before")               \
+	X(CLOCKS, "clocks of tracks",                                                              \
+	  "a trace store has the time of the wall clock, and nothing tells how that was; times "   \
+	  "stay as they are")                                                                      \
 	X(RAW_NAMES, "names before demangling", "a trace store keeps those of Java only")          \
 	X(ATTRIBUTES, "attributes", "a trace store keeps the host and the name of a process only")
 

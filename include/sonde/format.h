@@ -22,7 +22,7 @@ struct sonde_format_info {
 	const char *shape;	    /* "folder", "file": what a recording of it is on disk */
 	unsigned int lanes_read;    /* bits of enum sonde_lane; 0: not read */
 	unsigned int lanes_written; /* likewise */
-	bool can_check;
+	bool can_check;		    /* byte by byte; else a check reads all that can be read */
 	bool can_recover;
 	const struct sonde_finding_type *const *findings; /* all it can find; NULL-terminated */
 	/* Ways to write it that differ from the usual one; ends with a NULL word. NULL: none. */

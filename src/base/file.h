@@ -103,6 +103,8 @@ enum sonde_status sonde_output_map(struct sonde_output *output, struct sonde_map
 				   struct sonde_error *err);
 enum sonde_status sonde_output_write(struct sonde_output *output, const void *data, size_t size,
 				     struct sonde_error *err);
+/* All that was written is in the file, for who reads it there. */
+enum sonde_status sonde_output_flush(struct sonde_output *output, struct sonde_error *err);
 /* Overwrites bytes that were written before (a header finalised last). */
 enum sonde_status sonde_output_patch(struct sonde_output *output, uint64_t offset, const void *data,
 				     size_t size, struct sonde_error *err);

@@ -153,6 +153,11 @@ enum sonde_status sonde_output_write(struct sonde_output *output, const void *da
 	return SONDE_OK;
 }
 
+enum sonde_status sonde_output_flush(struct sonde_output *output, struct sonde_error *err)
+{
+	return output->failed ? refuse_failed(output, err) : flush(output, err);
+}
+
 enum sonde_status sonde_output_patch(struct sonde_output *output, uint64_t offset, const void *data,
 				     size_t size, struct sonde_error *err)
 {
@@ -172,7 +177,7 @@ enum sonde_status sonde_output_patch(struct sonde_output *output, uint64_t offse
 enum sonde_status sonde_output_map(struct sonde_output *output, struct sonde_mapped_file *file,
 				   struct sonde_error *err)
 {
-	enum sonde_status status = output->failed ? refuse_failed(output, err) : flush(output, err);
+	enum sonde_status status = sonde_output_flush(output, err);
 
 	*file = (struct sonde_mapped_file){ 0 };
 	if (status >= 0)
@@ -183,7 +188,7 @@ enum sonde_status sonde_output_map(struct sonde_output *output, struct sonde_map
 
 enum sonde_status sonde_output_close(struct sonde_output *output, struct sonde_error *err)
 {
-	enum sonde_status status = output->failed ? refuse_failed(output, err) : flush(output, err);
+	enum sonde_status status = sonde_output_flush(output, err);
 	int fd = output->fd;
 
 	output->fd = -1;

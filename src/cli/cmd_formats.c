@@ -29,6 +29,12 @@ static const struct lane lanes[] = {
 
 #define LANE_COUNT (sizeof(lanes) / sizeof(lanes[0]))
 
+/* Whatever is read can be checked, if only by reading it. */
+static bool is_checked(const struct sonde_format_info *format)
+{
+	return format->can_check || format->lanes_read;
+}
+
 static void put_lanes(struct sonde_buffer *out, unsigned int bits)
 {
 	const char *gap = "";
@@ -88,7 +94,7 @@ static void put_json(struct cli *cli)
 			sonde_json_member_string(&json, "suffix", format->suffix);
 		put_lanes_json(&json, "reads", format->lanes_read);
 		put_lanes_json(&json, "writes", format->lanes_written);
-		sonde_json_member_bool(&json, "checks", format->can_check);
+		sonde_json_member_bool(&json, "checks", is_checked(format));
 		sonde_json_member_bool(&json, "recovers", format->can_recover);
 		put_styles_json(&json, format->styles);
 		sonde_json_object_end(&json);
@@ -112,7 +118,7 @@ static void put_abilities(struct sonde_buffer *out, const struct sonde_format_in
 	} abilities[] = {
 		{ format->lanes_read != 0, "read" },
 		{ format->lanes_written != 0, "write" },
-		{ format->can_check, "check" },
+		{ is_checked(format), "check" },
 		{ format->can_recover, "recover" },
 	};
 	const char *gap = "";

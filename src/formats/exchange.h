@@ -26,7 +26,9 @@
 	  "they end with the call around them")                                                    \
 	X(OVERLAP, "exchange-overlap", NOTE, "calls on one track that overlap without nesting",    \
 	  "the later ones are on a further track of the same name")                                \
-	X(OPEN, "exchange-open", NOTE, "calls that never end", "they stay open")
+	X(OPEN, "exchange-open", NOTE, "calls that never end", "they stay open")                   \
+	X(REFUSED, "exchange-refused", ERROR, "the recording cannot be read",                      \
+	  "see what was found; name its format with --format where another one was taken for it")
 
 enum exchange_finding {
 #define X(name, id, severity, title, advice) EXCHANGE_FINDING_##name,
@@ -43,6 +45,14 @@ extern const struct sonde_finding_type *const exchange_finding_list[EXCHANGE_FIN
 	sonde_diagnostics_add((recording)->diagnostics,                                            \
 			      &exchange_finding_types[EXCHANGE_FINDING_##name], (recording)->path, \
 			      (offset), __VA_ARGS__)
+
+/*
+ * Checks a recording of a format that has no check of its own: opens it and reads all that it has. What was
+ * found on the way, and why it could not be read, is added to `diagnostics`.
+ */
+enum sonde_status exchange_check(const struct sonde_format *format, const char *path,
+				 const struct sonde_check_options *options,
+				 struct sonde_diagnostics *diagnostics, struct sonde_error *err);
 
 /* Finishes an intake, and makes findings of what did not fit. */
 enum sonde_status exchange_finish(struct sonde_recording *recording, struct sonde_intake *intake,

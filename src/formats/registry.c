@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "formats/format.h"
+#include "formats/exchange.h"
 
 static const struct sonde_format *const formats[] = {
 	&sonde_format_atf,	   &sonde_format_callgrind, &sonde_format_cff,
@@ -264,10 +264,14 @@ enum sonde_status sonde_check(const char *path, const struct sonde_check_options
 	status = sonde_format_choose(path, options->format, &format, err);
 	if (status)
 		return status;
-	if (!format->check)
-		return sonde_fail(err, SONDE_UNSUPPORTED, SONDE_NO_OFFSET,
-				  "a recording in format %s cannot be checked", format->info.name);
-	return format->check(path, options, diagnostics, err);
+	if (format->check)
+		return format->check(path, options, diagnostics, err);
+	if (format->open)
+		return exchange_check(format, path, options, diagnostics, err);
+	return sonde_fail(err, SONDE_UNSUPPORTED, SONDE_NO_OFFSET,
+			  "files in format %s are written here, not read, so they cannot be "
+			  "checked",
+			  format->info.name);
 }
 
 enum sonde_status sonde_recover(const char *path, const char *output,
@@ -290,7 +294,8 @@ enum sonde_status sonde_recover(const char *path, const char *output,
 		return status;
 	if (!format->recover)
 		return sonde_fail(err, SONDE_UNSUPPORTED, SONDE_NO_OFFSET,
-				  "a recording in format %s cannot be recovered",
+				  "a recording in format %s cannot be recovered; `sonde convert` "
+				  "writes all of it that can be read into another format",
 				  format->info.name);
 	if (options->replace)
 		status = sonde_format_check_replaced(output, err);

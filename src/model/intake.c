@@ -13,7 +13,7 @@
 #include "base/utf8.h"
 #include "model/intake_private.h"
 
-#define BLOCK_LIMIT 4096 /* records of one stream in memory */
+#define BLOCK_LIMIT 1024 /* records of one stream in memory */
 
 enum sonde_status sonde_intake_new(struct sonde_recording *recording, struct sonde_intake **intake,
 				   struct sonde_error *err)
@@ -229,6 +229,7 @@ enum sonde_status sonde_intake_function(struct sonde_intake *intake,
 						err);
 	if (status)
 		return status;
+	intake->function_count = *function + 1;
 	return remember(intake, &intake->functions, key, sizeof(key), *function, err);
 }
 
@@ -253,6 +254,7 @@ enum sonde_status sonde_intake_event_type(struct sonde_intake *intake, const cha
 						  err);
 	if (status)
 		return status;
+	intake->event_type_count = *event_type + 1;
 	return remember(intake, &intake->event_types, &key, sizeof(key), *event_type, err);
 }
 
@@ -321,20 +323,17 @@ static enum sonde_status write_details(struct sonde_intake *intake,
 /* Whether the id of an event stands for something. */
 static bool has_target(const struct sonde_intake *intake, const struct sonde_intake_event *event)
 {
-	const struct sonde_definitions *definitions = intake->recording->definitions;
-
 	switch (event->kind) {
 	case SONDE_EVENT_CALL:
 	case SONDE_INTAKE_SPAN:
-		return event->function < sonde_definitions_function_count(definitions);
+		return event->function < intake->function_count;
 	case SONDE_EVENT_RETURN:
 	case SONDE_EVENT_EXCEPTION:
 	case SONDE_EVENT_OTHER:
-		return event->function == SONDE_NONE ||
-		       event->function < sonde_definitions_function_count(definitions);
+		return event->function == SONDE_NONE || event->function < intake->function_count;
 	default:
 		return event->kind < SONDE_EVENT_KIND_COUNT &&
-		       event->function < sonde_definitions_event_type_count(definitions);
+		       event->function < intake->event_type_count;
 	}
 }
 

@@ -9,7 +9,7 @@
 struct finishing {
 	struct sonde_intake *intake;
 	struct sonde_output events, samples, details;
-	struct sonde_mapped_file records;
+	struct sonde_output records; /* the spool that is read */
 	struct intake_nest *nest;
 };
 
@@ -30,17 +30,30 @@ static enum sonde_status flush_tracks(struct sonde_intake *intake, uint32_t firs
 	return status;
 }
 
-/* All that is in the spool, to be read; the spool may be filled anew. */
-static enum sonde_status map_records(struct finishing *finishing, uint32_t first,
-				     struct sonde_error *err)
+/* All that is in the spool is to be read; what comes now goes to another one. */
+static enum sonde_status take_spool(struct finishing *finishing, uint32_t first,
+				    struct sonde_error *err)
 {
 	struct sonde_intake *intake = finishing->intake;
 	enum sonde_status status = flush_tracks(intake, first, err);
 
-	sonde_mapped_file_release(&finishing->records);
+	sonde_output_release(&finishing->records);
 	if (status || intake->spool.fd < 0)
 		return status;
-	return sonde_output_map(&intake->spool, &finishing->records, err);
+	finishing->records = intake->spool;
+	intake->spool = (struct sonde_output){ .fd = -1 };
+	return sonde_output_flush(&finishing->records, err);
+}
+
+/* The times of a track are those of its samples too. */
+static void note_times(struct sonde_track *track, uint64_t first_ns, uint64_t last_ns)
+{
+	bool any = track->event_count || track->sample_count;
+
+	if (!any || first_ns < track->time_first_ns)
+		track->time_first_ns = first_ns;
+	if (!any || last_ns > track->time_last_ns)
+		track->time_last_ns = last_ns;
 }
 
 /* Samples need no more than their order, and the numbers of their contexts. */
@@ -51,13 +64,17 @@ static enum sonde_status write_samples(struct finishing *finishing, uint32_t tra
 	const struct intake_record *records;
 	enum sonde_status status;
 	struct intake_reader reader;
-	size_t count;
+	size_t count = 0;
 
 	sampled->first_sample = finishing->samples.written / sizeof(struct sonde_sample);
 	status = intake_reader_open(&reader, &finishing->records, &sampled->samples, err);
 	if (status)
 		return status;
-	while (!status && (count = intake_reader_next(&reader, &records))) {
+	while (!status) {
+		status = intake_reader_next(&reader, &records, &count, err);
+		if (status)
+			break;
+		note_times(&sampled->definition, records[0].time_ns, records[count - 1].time_ns);
 		sampled->definition.sample_count += count;
 		for (size_t i = 0; !status && i < count; i++) {
 			struct sonde_sample sample = {
@@ -72,7 +89,7 @@ static enum sonde_status write_samples(struct finishing *finishing, uint32_t tra
 		}
 	}
 	intake_reader_release(&reader);
-	return status;
+	return status == SONDE_END ? SONDE_OK : status;
 }
 
 static int compare_values(const void *left, const void *right)
@@ -108,7 +125,7 @@ static void settle_values(struct sonde_intake *intake, uint32_t track)
 static enum sonde_status take_tracks(struct finishing *finishing, uint32_t first, uint32_t end,
 				     struct sonde_error *err)
 {
-	enum sonde_status status = map_records(finishing, first, err);
+	enum sonde_status status = take_spool(finishing, first, err);
 
 	for (uint32_t i = first; !status && i < end; i++) {
 		status = intake_nest_track(finishing->nest, &finishing->records, i, err);
@@ -170,31 +187,6 @@ static enum sonde_status map_lanes(struct finishing *finishing, struct sonde_err
 	return status;
 }
 
-/* First and last time over events and samples. */
-static void set_times(const struct sonde_intake *intake, struct intake_track *track)
-{
-	const struct sonde_event *events = (const void *)intake->events.data;
-	const struct sonde_sample *samples = (const void *)intake->samples.data;
-	struct sonde_track *definition = &track->definition;
-	uint64_t first = UINT64_MAX, last = 0;
-
-	if (definition->event_count) {
-		first = events[track->first_event].time_ns;
-		last = events[track->first_event + definition->event_count - 1].time_ns;
-	}
-	if (definition->sample_count) {
-		uint64_t begin = samples[track->first_sample].time_ns;
-		uint64_t end = samples[track->first_sample + definition->sample_count - 1].time_ns;
-
-		first = begin < first ? begin : first;
-		last = end > last ? end : last;
-	}
-	if (definition->event_count || definition->sample_count) {
-		definition->time_first_ns = first;
-		definition->time_last_ns = last;
-	}
-}
-
 static enum sonde_status define(struct sonde_intake *intake, struct sonde_error *err)
 {
 	struct sonde_definitions *definitions = intake->recording->definitions;
@@ -207,11 +199,9 @@ static enum sonde_status define(struct sonde_intake *intake, struct sonde_error 
 	for (size_t i = 0; !status && i < intake->processes.count; i++)
 		status = sonde_definitions_add_process(
 			definitions, &intake->processes.items[i].definition, &id, err);
-	for (size_t i = 0; !status && i < intake->tracks.count; i++) {
-		set_times(intake, &intake->tracks.items[i]);
+	for (size_t i = 0; !status && i < intake->tracks.count; i++)
 		status = sonde_definitions_add_track(definitions,
 						     &intake->tracks.items[i].definition, &id, err);
-	}
 	return status;
 }
 
@@ -248,6 +238,7 @@ enum sonde_status sonde_intake_finish(struct sonde_intake *intake,
 		.events.fd = -1,
 		.samples.fd = -1,
 		.details.fd = -1,
+		.records.fd = -1,
 	};
 	enum sonde_status status = write_lanes(&finishing, err);
 
@@ -257,7 +248,7 @@ enum sonde_status sonde_intake_finish(struct sonde_intake *intake,
 	sonde_output_release(&finishing.events);
 	sonde_output_release(&finishing.samples);
 	sonde_output_release(&finishing.details);
-	sonde_mapped_file_release(&finishing.records);
+	sonde_output_release(&finishing.records);
 	if (!status)
 		status = define(intake, err);
 	if (status)

@@ -54,26 +54,29 @@ static bool fits(struct lane *lane, const struct intake_record *span)
 	return !lane->ends.count || span->end_ns <= lane->ends.items[lane->ends.count - 1];
 }
 
-static enum sonde_status open_lane(struct intake_further *further, struct lane **lane,
+static enum sonde_status open_lane(struct intake_further *further, struct lane **opened,
 				   struct sonde_error *err)
 {
 	struct sonde_intake *intake = further->intake;
 	struct sonde_track like = intake->tracks.items[further->base].definition;
 	enum sonde_status status;
+	struct lane *lane;
 
-	if (further->used == further->lanes.count) {
-		*lane = sonde_vec_push(&further->lanes);
-		if (!*lane)
+	if (further->used < further->lanes.count) {
+		lane = &further->lanes.items[further->used];
+	} else {
+		lane = sonde_vec_push(&further->lanes);
+		if (!lane)
 			return sonde_fail_nomem(err);
-		**lane = (struct lane){ 0 };
+		*lane = (struct lane){ 0 };
 	}
-	*lane = &further->lanes.items[further->used];
-	(*lane)->ends.count = 0;
+	lane->ends.count = 0;
 	like.event_count = like.detail_count = like.sample_count = like.dropped_events = 0;
 	like.time_first_ns = like.time_last_ns = 0;
-	status = intake_add_track(intake, &like, &(*lane)->track, err);
+	status = intake_add_track(intake, &like, &lane->track, err);
 	if (!status)
 		further->used++;
+	*opened = lane;
 	return status;
 }
 

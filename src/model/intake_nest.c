@@ -35,6 +35,7 @@ struct intake_nest {
 	/* of the track */
 	uint32_t track;
 	uint64_t event_count, detail_count;
+	uint64_t first_ns, last_ns;
 	size_t used;
 	struct sonde_event batch[BATCH];
 	enum sonde_status status; /* the first failure, told in `err` */
@@ -94,7 +95,9 @@ static struct sonde_event *emit(struct intake_nest *nest, uint64_t time_ns, uint
 	if (nest->used == BATCH)
 		write_batch(nest);
 	event = &nest->batch[nest->used++];
-	nest->event_count++;
+	if (!nest->event_count++)
+		nest->first_ns = time_ns;
+	nest->last_ns = time_ns;
 	*event = (struct sonde_event){
 		.time_ns = time_ns,
 		.track = nest->track,
@@ -372,31 +375,39 @@ static void end_track(struct intake_nest *nest)
 	write_batch(nest);
 }
 
-enum sonde_status intake_nest_track(struct intake_nest *nest, const struct sonde_mapped_file *file,
+enum sonde_status intake_nest_track(struct intake_nest *nest, const struct sonde_output *spool,
 				    uint32_t track, struct sonde_error *err)
 {
 	struct intake_track *nested = &nest->intake->tracks.items[track];
 	const struct intake_record *records;
 	struct intake_reader reader;
-	size_t count;
+	size_t count = 0;
 
 	nested->first_event = nest->events->written / sizeof(struct sonde_event);
 	nested->first_detail = nest->details->written / sizeof(struct intake_detail);
-	nest->status = intake_reader_open(&reader, file, &nested->events, err);
+	nest->status = intake_reader_open(&reader, spool, &nested->events, err);
 	if (nest->status)
 		return nest->status;
 	nest->err = err;
 	nest->track = track;
 	nest->event_count = nest->detail_count = 0;
+	nest->first_ns = nest->last_ns = 0;
 	intake_further_begin(nest->further, track);
-	while (!nest->status && (count = intake_reader_next(&reader, &records)))
-		take_all(nest, records, count);
+	while (!nest->status) {
+		nest->status = intake_reader_next(&reader, &records, &count, err);
+		if (!nest->status)
+			take_all(nest, records, count);
+	}
 	intake_reader_release(&reader);
-	if (!nest->status)
-		end_track(nest);
+	if (nest->status != SONDE_END)
+		return nest->status;
+	nest->status = SONDE_OK;
+	end_track(nest);
 	/* further tracks may have moved it */
 	nested = &nest->intake->tracks.items[track];
 	nested->definition.event_count = nest->event_count;
 	nested->definition.detail_count = nest->detail_count;
+	nested->definition.time_first_ns = nest->first_ns;
+	nested->definition.time_last_ns = nest->last_ns;
 	return nest->status;
 }

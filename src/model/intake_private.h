@@ -52,6 +52,13 @@ struct intake_extent {
 	uint64_t first_ns, last_ns;
 };
 
+/* An extent in the file. */
+struct intake_place {
+	uint64_t offset; /* of its records */
+	uint64_t count;
+	uint64_t first_ns, last_ns;
+};
+
 _Static_assert(sizeof(struct intake_record) == 32, "records are read back as they were written");
 _Static_assert(sizeof(struct intake_extent) == 32, "extents keep records aligned");
 
@@ -94,6 +101,7 @@ struct sonde_intake {
 	struct sonde_arena keys; /* of the maps */
 	struct sonde_text_map strings, functions, event_types, process_keys, track_keys, numbers;
 	uint32_t number_count;
+	uint32_t function_count, event_type_count; /* defined so far */
 	SONDE_VEC(struct intake_process) processes;
 	SONDE_VEC(struct intake_track) tracks;
 	struct sonde_context_union *tree;
@@ -144,8 +152,8 @@ static inline enum sonde_status intake_stream_add(struct sonde_intake *intake,
  * What was touched of a file that is read here and there: its pages are given back before they are many.
  * The system maps some around each one that is touched.
  */
-#define INTAKE_WINDOW ((uint64_t)64 * 1024)
-#define INTAKE_PASS_SIZE ((size_t)32 << 20)
+#define INTAKE_WINDOW ((uint64_t)2 << 20)
+#define INTAKE_PASS_SIZE ((size_t)64 << 20)
 
 struct intake_pages {
 	uint64_t window; /* the one touched last, plus 1 */
@@ -166,26 +174,33 @@ static inline void intake_touch(struct intake_pages *pages, const struct sonde_m
 	*pages = (struct intake_pages){ 0 };
 }
 
-/* All records of a stream in the order of time, those of one time as they came. */
-struct intake_span_of_extents {
+/* A run of extents that follow each other in time, and what of it is in memory. */
+struct intake_run {
 	uint32_t extent, end; /* the present one, and the first that is not its own */
-	uint64_t position;    /* in the present one */
+	uint64_t taken;	      /* records of the present one that were read from the file */
+	struct intake_record *records;
+	uint32_t position, count; /* in `records` */
 };
 
+/* All records of a stream in the order of time, those of one time as they came. */
 struct intake_reader {
-	const struct sonde_mapped_file *file;
-	SONDE_VEC(uint64_t) extents; /* where they begin */
-	SONDE_VEC(struct intake_span_of_extents) runs;
+	int fd;
+	SONDE_VEC(struct intake_place) extents;
+	SONDE_VEC(struct intake_run) runs;
+	struct intake_record *memory; /* of all runs */
+	uint32_t room;		      /* records of a run in memory */
 	struct sonde_loser_tree tree;
-	struct intake_pages pages;
+	bool handed_out; /* records of the winner, which the tree does not know yet */
 };
 
-enum sonde_status intake_reader_open(struct intake_reader *reader,
-				     const struct sonde_mapped_file *file,
+/* The spool must be flushed, and left alone. */
+enum sonde_status intake_reader_open(struct intake_reader *reader, const struct sonde_output *spool,
 				     const struct intake_stream *stream, struct sonde_error *err);
 void intake_reader_release(struct intake_reader *reader);
-/* The next records; 0 after the last. Borrowed until the next call. */
-size_t intake_reader_next(struct intake_reader *reader, const struct intake_record **records);
+/* The next records, borrowed until the next call; SONDE_END after the last. */
+enum sonde_status intake_reader_next(struct intake_reader *reader,
+				     const struct intake_record **records, size_t *count,
+				     struct sonde_error *err);
 
 /* intake_nest.c */
 
@@ -195,8 +210,8 @@ struct intake_nest;
 struct intake_nest *intake_nest_new(struct sonde_intake *intake, struct sonde_output *events,
 				    struct sonde_output *details);
 void intake_nest_free(struct intake_nest *nest);
-/* Reads the events of a track from a file and writes them nested; what overlaps goes to further tracks. */
-enum sonde_status intake_nest_track(struct intake_nest *nest, const struct sonde_mapped_file *file,
+/* Reads the events of a track from a spool and writes them nested; what overlaps goes to further tracks. */
+enum sonde_status intake_nest_track(struct intake_nest *nest, const struct sonde_output *spool,
 				    uint32_t track, struct sonde_error *err);
 
 /* intake_further.c */

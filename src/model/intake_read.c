@@ -17,17 +17,27 @@ struct items {
 	uint64_t passed; /* all before it were given back */
 };
 
+/* Gives back all pages that were read since, and those around that the system mapped along with them. */
+static void items_leave(struct items *items)
+{
+	uint64_t from = (items->first + items->passed) * items->size;
+	uint64_t to = (items->first + items->next) * items->size + INTAKE_WINDOW;
+
+	if (items->next == items->passed)
+		return;
+	sonde_mapped_file_pass(items->file, from > INTAKE_WINDOW ? from - INTAKE_WINDOW : 0,
+			       to < items->file->size ? to : items->file->size);
+	items->passed = items->next;
+}
+
 /* Up to `most` items; 0 after the last. Gives back the pages of those before, every now and then. */
 static size_t items_next(struct items *items, size_t most, const void **found)
 {
 	uint64_t left = items->count > items->next ? items->count - items->next : 0;
 	size_t taken = left < most ? (size_t)left : most;
 
-	if ((items->next - items->passed) * items->size >= PASS_SIZE) {
-		sonde_mapped_file_pass(items->file, (items->first + items->passed) * items->size,
-				       (items->first + items->next) * items->size);
-		items->passed = items->next;
-	}
+	if ((items->next - items->passed) * items->size >= PASS_SIZE)
+		items_leave(items);
 	if (taken)
 		*found = items->file->data + (items->first + items->next) * items->size;
 	items->next += taken;
@@ -137,6 +147,7 @@ static enum sonde_status event_detail(struct sonde_cursor *base, uint64_t number
 
 static void event_free(struct sonde_cursor *base)
 {
+	items_leave(&((struct event_cursor *)base)->items);
 	free(base);
 }
 
@@ -298,6 +309,7 @@ static void sample_seek_time(struct sonde_sample_cursor *base, uint64_t time_ns)
 
 static void sample_free(struct sonde_sample_cursor *base)
 {
+	items_leave(&((struct sample_cursor *)base)->items);
 	free(base);
 }
 

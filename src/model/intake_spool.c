@@ -3,13 +3,18 @@
  * The streams of an intake: small blocks in memory, whose sum is bounded, written as extents in the order
  * of time; and the reader that puts the extents of a stream together again.
  */
+#include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "model/intake_private.h"
 
 /* In records of 32 bytes. */
 #define BUDGET ((size_t)512 * 1024)
 #define FIRST_BLOCK 8
+#define READ_BUDGET ((size_t)1024 * 1024)
+#define READ_MOST 4096
+#define READ_LEAST 16
 
 void intake_stream_release(struct sonde_intake *intake, struct intake_stream *stream)
 {
@@ -131,86 +136,153 @@ enum sonde_status intake_stream_grow(struct sonde_intake *intake, struct intake_
 	return SONDE_OK;
 }
 
-static const struct intake_extent *extent_at(const struct intake_reader *reader, uint64_t place)
+static enum sonde_status read_at(const struct intake_reader *reader, void *data, size_t size,
+				 uint64_t offset, struct sonde_error *err)
 {
-	return (const struct intake_extent *)(const void *)(reader->file->data + place);
-}
+	uint8_t *bytes = data;
 
-static const struct intake_record *records_of(const struct intake_reader *reader, uint32_t extent)
-{
-	return (const struct intake_record *)(const void *)(reader->file->data +
-							    reader->extents.items[extent] +
-							    sizeof(struct intake_extent));
+	while (size) {
+		ssize_t got = pread(reader->fd, bytes, size, (off_t)offset);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (!got)
+			errno = EIO;
+		if (got <= 0)
+			return sonde_fail_errno(err, "a temporary file", "cannot be read again");
+		bytes += got;
+		offset += (uint64_t)got;
+		size -= (size_t)got;
+	}
+	return SONDE_OK;
 }
 
 /* They are linked from the last to the first. */
-static bool gather_extents(struct intake_reader *reader, uint64_t last)
+static enum sonde_status gather_extents(struct intake_reader *reader, uint64_t last,
+					struct sonde_error *err)
 {
+	struct intake_extent extent = { 0 };
+	enum sonde_status status = SONDE_OK;
 	size_t count;
 
-	for (uint64_t at = last; at; at = extent_at(reader, at - 1)->previous) {
-		uint64_t *place = sonde_vec_push(&reader->extents);
+	for (uint64_t at = last; !status && at; at = extent.previous) {
+		struct intake_place *place = sonde_vec_push(&reader->extents);
 
 		if (!place)
-			return false;
-		*place = at - 1;
-		intake_touch(&reader->pages, reader->file, at, 0);
+			return sonde_fail_nomem(err);
+		status = read_at(reader, &extent, sizeof(extent), at - 1, err);
+		*place = (struct intake_place){
+			.offset = at - 1 + sizeof(extent),
+			.count = extent.count,
+			.first_ns = extent.first_ns,
+			.last_ns = extent.last_ns,
+		};
 	}
 	count = reader->extents.count;
 	for (size_t i = 0; i < count / 2; i++) {
-		uint64_t other = reader->extents.items[i];
+		struct intake_place other = reader->extents.items[i];
 
 		reader->extents.items[i] = reader->extents.items[count - 1 - i];
 		reader->extents.items[count - 1 - i] = other;
 	}
-	return true;
+	return status;
 }
 
 /* Extents that follow each other in time too are one run. */
-static bool gather_runs(struct intake_reader *reader)
+static enum sonde_status gather_runs(struct intake_reader *reader, struct sonde_error *err)
 {
-	uint64_t last_ns = 0;
-
 	for (uint32_t i = 0; i < reader->extents.count; i++) {
-		const struct intake_extent *extent = extent_at(reader, reader->extents.items[i]);
-		struct intake_span_of_extents *run;
+		struct intake_run *run;
 
-		intake_touch(&reader->pages, reader->file, reader->extents.items[i], 0);
-		if (i && extent->first_ns >= last_ns) {
+		if (i &&
+		    reader->extents.items[i].first_ns >= reader->extents.items[i - 1].last_ns) {
 			reader->runs.items[reader->runs.count - 1].end++;
-		} else {
-			run = sonde_vec_push(&reader->runs);
-			if (!run)
-				return false;
-			*run = (struct intake_span_of_extents){ .extent = i, .end = i + 1 };
+			continue;
 		}
-		last_ns = extent->last_ns;
+		run = sonde_vec_push(&reader->runs);
+		if (!run)
+			return sonde_fail_nomem(err);
+		*run = (struct intake_run){ .extent = i, .end = i + 1 };
 	}
-	return true;
+	return SONDE_OK;
 }
 
-enum sonde_status intake_reader_open(struct intake_reader *reader,
-				     const struct sonde_mapped_file *file,
-				     const struct intake_stream *stream, struct sonde_error *err)
+/* The next records of a run that has none in memory; its count is 0 after the last. */
+static enum sonde_status refill(struct intake_reader *reader, struct intake_run *run,
+				struct sonde_error *err)
 {
-	*reader = (struct intake_reader){ .file = file };
-	if (!gather_extents(reader, stream->last_extent) || !gather_runs(reader))
-		goto fail;
-	if (reader->runs.count < 2)
-		return SONDE_OK;
-	if (!sonde_loser_tree_init(&reader->tree, (uint32_t)reader->runs.count))
-		goto fail;
-	for (uint32_t i = 0; i < reader->runs.count; i++) {
-		uint64_t place = reader->extents.items[reader->runs.items[i].extent];
+	const struct intake_place *extent;
+	enum sonde_status status;
+	uint64_t left;
 
-		intake_touch(&reader->pages, file, place, 0);
-		sonde_loser_tree_set(&reader->tree, i, extent_at(reader, place)->first_ns, true);
+	run->position = run->count = 0;
+	if (run->extent == run->end)
+		return SONDE_OK;
+	extent = &reader->extents.items[run->extent];
+	left = extent->count - run->taken;
+	run->count = left < reader->room ? (uint32_t)left : reader->room;
+	status = read_at(reader, run->records, run->count * sizeof(*run->records),
+			 extent->offset + run->taken * sizeof(*run->records), err);
+	run->taken += run->count;
+	if (run->taken == extent->count) {
+		run->extent++;
+		run->taken = 0;
+	}
+	return status;
+}
+
+/* Memory is shared out among the runs; a stream that is in order has one. */
+static enum sonde_status share_memory(struct intake_reader *reader, struct sonde_error *err)
+{
+	size_t runs = reader->runs.count, room = READ_BUDGET / (runs ? runs : 1);
+
+	if (room > READ_MOST)
+		room = READ_MOST;
+	if (room < READ_LEAST)
+		room = READ_LEAST;
+	reader->room = (uint32_t)room;
+	reader->memory = calloc(runs ? runs : 1, room * sizeof(*reader->memory));
+	if (!reader->memory)
+		return sonde_fail_nomem(err);
+	for (size_t i = 0; i < runs; i++)
+		reader->runs.items[i].records = reader->memory + i * room;
+	return SONDE_OK;
+}
+
+static enum sonde_status begin_runs(struct intake_reader *reader, struct sonde_error *err)
+{
+	enum sonde_status status = SONDE_OK;
+
+	if (!sonde_loser_tree_init(&reader->tree, (uint32_t)reader->runs.count))
+		return sonde_fail_nomem(err);
+	for (uint32_t i = 0; !status && i < reader->runs.count; i++) {
+		struct intake_run *run = &reader->runs.items[i];
+
+		status = refill(reader, run, err);
+		sonde_loser_tree_set(&reader->tree, i, run->records->time_ns, true);
 	}
 	sonde_loser_tree_build(&reader->tree);
-	return SONDE_OK;
-fail:
-	intake_reader_release(reader);
-	return sonde_fail_nomem(err);
+	return status;
+}
+
+enum sonde_status intake_reader_open(struct intake_reader *reader, const struct sonde_output *spool,
+				     const struct intake_stream *stream, struct sonde_error *err)
+{
+	enum sonde_status status;
+
+	*reader = (struct intake_reader){ .fd = spool->fd };
+	if (!stream->last_extent)
+		return SONDE_OK;
+	status = gather_extents(reader, stream->last_extent, err);
+	if (!status)
+		status = gather_runs(reader, err);
+	if (!status)
+		status = share_memory(reader, err);
+	if (!status && reader->runs.count > 1)
+		status = begin_runs(reader, err);
+	if (status)
+		intake_reader_release(reader);
+	return status;
 }
 
 void intake_reader_release(struct intake_reader *reader)
@@ -218,56 +290,73 @@ void intake_reader_release(struct intake_reader *reader)
 	sonde_vec_release(&reader->extents);
 	sonde_vec_release(&reader->runs);
 	sonde_loser_tree_release(&reader->tree);
+	free(reader->memory);
+	reader->memory = NULL;
 }
 
-/* The next of the only run: a whole extent. */
-static size_t next_of_one(struct intake_reader *reader, const struct intake_record **records)
+static enum sonde_status next_of_one(struct intake_reader *reader,
+				     const struct intake_record **records, size_t *count,
+				     struct sonde_error *err)
 {
-	struct intake_span_of_extents *run = reader->runs.items;
+	struct intake_run *run = reader->runs.items;
+	enum sonde_status status = run ? refill(reader, run, err) : SONDE_OK;
 
-	if (!reader->runs.count || run->extent == run->end)
-		return 0;
-	*records = records_of(reader, run->extent);
-	return (size_t)extent_at(reader, reader->extents.items[run->extent++])->count;
+	if (status)
+		return status;
+	*count = run ? run->count : 0;
+	*records = reader->memory;
+	return *count ? SONDE_OK : SONDE_END;
+}
+
+/* The tree learns what comes next of the winner. */
+static enum sonde_status advance(struct intake_reader *reader, struct intake_run *run,
+				 struct sonde_error *err)
+{
+	enum sonde_status status = SONDE_OK;
+
+	if (run->position == run->count)
+		status = refill(reader, run, err);
+	sonde_loser_tree_replace_winner(&reader->tree, run->records[run->position].time_ns,
+					run->count != 0);
+	return status;
 }
 
 /* As many records of the winner as may be taken before another run comes first. */
-static size_t next_of_many(struct intake_reader *reader, const struct intake_record **records)
+static enum sonde_status next_of_many(struct intake_reader *reader,
+				      const struct intake_record **records, size_t *count,
+				      struct sonde_error *err)
 {
 	uint32_t winner = sonde_loser_tree_winner(&reader->tree);
-	struct intake_span_of_extents *run;
-	const struct intake_record *all;
-	uint64_t count, begin, bound;
+	enum sonde_status status;
+	struct intake_run *run;
+	uint32_t begin;
+	uint64_t bound;
 
+	/* what was handed out last was borrowed until now */
+	if (reader->handed_out) {
+		reader->handed_out = false;
+		status = advance(reader, &reader->runs.items[winner], err);
+		if (status)
+			return status;
+		winner = sonde_loser_tree_winner(&reader->tree);
+	}
 	if (winner == UINT32_MAX)
-		return 0;
+		return SONDE_END;
+	reader->handed_out = true;
 	run = &reader->runs.items[winner];
-	all = records_of(reader, run->extent);
-	count = extent_at(reader, reader->extents.items[run->extent])->count;
 	bound = sonde_loser_tree_run_bound(&reader->tree);
 	begin = run->position++;
-	while (run->position < count && all[run->position].time_ns <= bound)
+	while (run->position < run->count && run->records[run->position].time_ns <= bound)
 		run->position++;
-	*records = all + begin;
-	begin = run->position - begin;
-	if (run->position == count) {
-		run->extent++;
-		run->position = 0;
-	}
-	if (run->extent < run->end)
-		all = records_of(reader, run->extent) + run->position;
-	sonde_loser_tree_replace_winner(&reader->tree, all->time_ns, run->extent < run->end);
-	return (size_t)begin;
+	*records = run->records + begin;
+	*count = run->position - begin;
+	return SONDE_OK;
 }
 
-size_t intake_reader_next(struct intake_reader *reader, const struct intake_record **records)
+enum sonde_status intake_reader_next(struct intake_reader *reader,
+				     const struct intake_record **records, size_t *count,
+				     struct sonde_error *err)
 {
-	size_t count = reader->runs.count < 2 ? next_of_one(reader, records) :
-						next_of_many(reader, records);
-
-	if (count)
-		intake_touch(&reader->pages, reader->file,
-			     (uint64_t)((const uint8_t *)*records - reader->file->data),
-			     count * sizeof(**records));
-	return count;
+	return reader->runs.count < 2 ? next_of_one(reader, records, count, err) :
+					next_of_many(reader, records, count, err);
 }

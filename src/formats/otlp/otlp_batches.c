@@ -35,17 +35,19 @@ static enum sonde_status next(struct walk *walk)
 	return sonde_json_next(&walk->json, walk->err);
 }
 
-/* The value that comes next, passed over. */
+/* The value that comes next, passed over; size 0 where it is not whole. */
 static enum sonde_status take_range(struct walk *walk, struct range *range)
 {
 	size_t begin = (size_t)sonde_json_position(&walk->json);
-	enum sonde_status status = sonde_json_skip(&walk->json, walk->err);
+	enum sonde_status status;
 
-	if (status)
-		return status;
-	begin += strspn(walk->text + begin, ": \t\r\n");
-	*range = (struct range){ begin, (size_t)sonde_json_position(&walk->json) - begin };
-	return SONDE_OK;
+	while (begin < walk->size && memchr(": \t\r\n", walk->text[begin], 5))
+		begin++;
+	*range = (struct range){ .begin = begin };
+	status = sonde_json_skip(&walk->json, walk->err);
+	if (!status)
+		range->size = (size_t)sonde_json_position(&walk->json) - begin;
+	return status;
 }
 
 static bool key_is(const struct walk *walk, const char *name)
@@ -196,7 +198,7 @@ static enum sonde_status read_list_at(struct walk *walk, const struct members *m
 static enum sonde_status read_members(struct walk *walk, const struct members *members)
 {
 	struct range passed = { 0 };
-	enum sonde_status status;
+	enum sonde_status status, list = SONDE_OK;
 
 	*members->value = *members->url = (struct range){ 0 };
 	while (!(status = next(walk)) && walk->json.token != SONDE_JSON_OBJECT_END) {
@@ -211,9 +213,12 @@ static enum sonde_status read_members(struct walk *walk, const struct members *m
 		else
 			status = take_range(walk, &passed);
 		if (status)
-			return status;
+			break;
 	}
-	return status || !passed.size ? status : read_list_at(walk, members, passed.begin);
+	/* also where the text goes wrong: what is whole in the list counts */
+	if (passed.begin && !walk->failed)
+		list = read_list_at(walk, members, passed.begin);
+	return list ? list : status;
 }
 
 static enum sonde_status read_scope(struct walk *walk)
@@ -266,7 +271,7 @@ static size_t find_next(const struct walk *walk, size_t at, bool is_broken)
 		newline = memchr(walk->text + at, '\n', walk->size - at);
 		at = newline ? (size_t)(newline - walk->text) : walk->size;
 	}
-	while (at < walk->size && strchr(" \t\r\n", walk->text[at]) && walk->text[at])
+	while (at < walk->size && memchr(" \t\r\n", walk->text[at], 4))
 		at++;
 	return at;
 }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text of perf script as a format of the library. */
-#include "formats/format.h"
+/* The text of `perf script` as a format of the library: read, not written. */
+#include "formats/perf_script/perf_script.h"
 
 const struct sonde_format sonde_format_perf_script = {
 	.info = {
 		.name = "perf-script",
 		.title = "text of perf script",
 		.shape = "file",
+		.lanes_read = SONDE_LANE_SAMPLES | SONDE_LANE_CONTEXTS | SONDE_LANE_VALUES,
 	},
+	.probe = perf_script_probe,
+	.open = perf_script_open,
 };

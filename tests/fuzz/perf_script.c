@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fuzz target over the text of `perf script`. */
+#include "memory_file.h"
+#include "whole_recording.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	whole_recording(memory_file(data, size), "perf-script");
+	return 0;
+}

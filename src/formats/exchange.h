@@ -26,6 +26,7 @@
 	  "they end with the call around them")                                                    \
 	X(OVERLAP, "exchange-overlap", NOTE, "calls on one track that overlap without nesting",    \
 	  "the later ones are on a further track of the same name")                                \
+	X(LOST, "exchange-lost", WARNING, "events that the recorder lost", "they are nowhere")     \
 	X(OPEN, "exchange-open", NOTE, "calls that never end", "they stay open")                   \
 	X(REFUSED, "exchange-refused", ERROR, "the recording cannot be read",                      \
 	  "see what was found; name its format with --format where another one was taken for it")

@@ -271,36 +271,52 @@ enum sonde_status sonde_intake_number(struct sonde_intake *intake, const void *i
 	return remember(intake, &intake->numbers, id, size, *number, err);
 }
 
-static enum sonde_status write_detail(struct sonde_intake *intake,
-				      const struct sonde_intake_event *event,
-				      struct intake_record *record, struct sonde_error *err)
+static enum sonde_status write_detail(struct sonde_intake *intake, uint32_t event_type,
+				      const uint8_t *arguments, size_t size, uint64_t *place,
+				      struct sonde_error *err)
 {
 	static const uint8_t zeros[INTAKE_DETAIL_UNIT];
-	struct intake_detail_header header = { event->event_type, (uint32_t)event->size };
+	struct intake_detail_header header = { event_type, (uint32_t)size };
 	enum sonde_status status = SONDE_OK;
-	uint64_t place;
 
-	if (event->size > UINT32_MAX)
+	if (size > UINT32_MAX)
 		return sonde_fail(err, SONDE_LIMIT, SONDE_NO_OFFSET,
-				  "arguments of %zu bytes are more than an event can have",
-				  event->size);
+				  "arguments of %zu bytes are more than an event can have", size);
 	if (intake->detail_out.fd < 0)
 		status = sonde_output_open_unnamed(&intake->detail_out, err);
 	if (status)
 		return status;
-	place = intake->detail_out.written / INTAKE_DETAIL_UNIT;
-	if (place >= INTAKE_NO_DETAIL)
+	*place = intake->detail_out.written / INTAKE_DETAIL_UNIT;
+	if (*place >= INTAKE_NO_DETAIL)
 		return sonde_fail(err, SONDE_LIMIT, SONDE_NO_OFFSET,
 				  "more bytes of arguments than can be kept");
-	record->detail = (uint32_t)place;
-	record->detail_high = (uint8_t)(place >> 32);
 	status = sonde_output_write(&intake->detail_out, &header, sizeof(header), err);
 	if (!status)
-		status =
-			sonde_output_write(&intake->detail_out, event->arguments, event->size, err);
+		status = sonde_output_write(&intake->detail_out, arguments, size, err);
 	if (!status)
 		status = sonde_output_write(&intake->detail_out, zeros,
-					    (size_t)-event->size % INTAKE_DETAIL_UNIT, err);
+					    (size_t)-size % INTAKE_DETAIL_UNIT, err);
+	return status;
+}
+
+static enum sonde_status write_details(struct sonde_intake *intake,
+				       const struct sonde_intake_event *event,
+				       struct intake_record *record, struct sonde_error *err)
+{
+	uint64_t place, end;
+	enum sonde_status status =
+		write_detail(intake, event->event_type, event->arguments, event->size, &place, err);
+
+	if (status)
+		return status;
+	record->detail = (uint32_t)place;
+	record->detail_high = (uint8_t)(place >> 32);
+	if (event->kind != SONDE_INTAKE_SPAN || !event->raises || !event->end_arguments)
+		return SONDE_OK;
+	status = write_detail(intake, event->end_type, event->end_arguments, event->end_size, &end,
+			      err);
+	if (!status)
+		record->extra |= (uint32_t)(end - place) << 1;
 	return status;
 }
 
@@ -328,7 +344,7 @@ enum sonde_status sonde_intake_add(struct sonde_intake *intake,
 		.time_ns = event->time_ns,
 		.end_ns = event->end_ns < event->time_ns ? event->time_ns : event->end_ns,
 		.function = event->function,
-		.extra = event->extra,
+		.extra = event->kind == SONDE_INTAKE_SPAN ? event->raises : event->extra,
 		.detail = (uint32_t)INTAKE_NO_DETAIL,
 		.kind = event->kind,
 		.detail_high = (uint8_t)(INTAKE_NO_DETAIL >> 32),
@@ -343,7 +359,7 @@ enum sonde_status sonde_intake_add(struct sonde_intake *intake,
 	if (event->kind == SONDE_EVENT_COUNTER) {
 		memcpy(&record.end_ns, &event->value, sizeof(event->value));
 	} else if (event->event_type != SONDE_NONE) {
-		status = write_detail(intake, event, &record, err);
+		status = write_details(intake, event, &record, err);
 		if (status)
 			return status;
 	}

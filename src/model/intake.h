@@ -70,6 +70,12 @@ struct sonde_intake_event {
 	uint32_t event_type;
 	const uint8_t *arguments;
 	size_t size;
+	/* Of a SPAN: it is left by an exception, which may have a detail of its own where the span has one;
+	 * end_arguments NULL: none. */
+	bool raises;
+	uint32_t end_type;
+	const uint8_t *end_arguments;
+	size_t end_size;
 };
 
 /*

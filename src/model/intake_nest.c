@@ -18,6 +18,8 @@ struct open_call {
 	uint32_t function;
 	uint32_t call; /* place + 1 of the innermost call (no span) that is this one or around it */
 	uint32_t outer; /* of a call: place + 1 of the next one out of the same function */
+	uint32_t extra; /* of a span: of its record */
+	uint64_t detail;
 	bool is_span;
 };
 
@@ -108,15 +110,14 @@ static struct sonde_event *emit(struct intake_nest *nest, uint64_t time_ns, uint
 }
 
 /* Of the event that was emitted last. */
-static void link_detail(struct intake_nest *nest, struct sonde_event *event,
-			const struct intake_record *record)
+static void link_detail_at(struct intake_nest *nest, struct sonde_event *event, uint64_t unit)
 {
 	struct intake_detail detail = {
-		.place = intake_detail_of(record) * INTAKE_DETAIL_UNIT,
+		.place = unit * INTAKE_DETAIL_UNIT,
 		.event = nest->event_count - 1,
 	};
 
-	if (intake_detail_of(record) == INTAKE_NO_DETAIL || nest->status)
+	if (unit == INTAKE_NO_DETAIL || nest->status)
 		return;
 	if (nest->detail_count == SONDE_NONE) {
 		nest->status = sonde_fail(nest->err, SONDE_LIMIT, SONDE_NO_OFFSET,
@@ -126,6 +127,12 @@ static void link_detail(struct intake_nest *nest, struct sonde_event *event,
 	}
 	event->detail = (uint32_t)nest->detail_count++;
 	nest->status = sonde_output_write(nest->details, &detail, sizeof(detail), nest->err);
+}
+
+static void link_detail(struct intake_nest *nest, struct sonde_event *event,
+			const struct intake_record *record)
+{
+	link_detail_at(nest, event, intake_detail_of(record));
 }
 
 static void emit_record(struct intake_nest *nest, const struct intake_record *record)
@@ -161,6 +168,8 @@ static void push(struct intake_nest *nest, const struct intake_record *record, b
 	*call = (struct open_call){
 		.limit_ns = is_span ? record->end_ns : limit,
 		.function = record->function,
+		.extra = is_span ? record->extra : 0,
+		.detail = intake_detail_of(record),
 		.call = is_span ? outer_call : (uint32_t)place + 1,
 		.is_span = is_span,
 	};
@@ -179,13 +188,29 @@ static void drop(struct intake_nest *nest)
 		nest->innermost[top->function] = top->outer;
 }
 
+/* The end of a span that is the innermost one. */
+static void end_span(struct intake_nest *nest)
+{
+	const struct open_call *span = &nest->stack.items[nest->stack.count - 1];
+	uint8_t kind = span->extra & 1 ? SONDE_EVENT_EXCEPTION : SONDE_EVENT_RETURN;
+	struct sonde_event *event =
+		emit(nest, span->limit_ns, kind, span->function, nest->stack.count);
+
+	if (span->extra >> 1)
+		link_detail_at(nest, event, span->detail + (span->extra >> 1));
+	drop(nest);
+}
+
 /* Ends the innermost one; counts where that is not its own end. */
 static void end_top(struct intake_nest *nest, uint64_t time_ns)
 {
 	const struct open_call *top = &nest->stack.items[nest->stack.count - 1];
 
-	if (!top->is_span || top->limit_ns != time_ns)
-		nest->intake->counts.missing_returns++;
+	if (top->is_span && top->limit_ns == time_ns) {
+		end_span(nest);
+		return;
+	}
+	nest->intake->counts.missing_returns++;
 	emit(nest, time_ns, SONDE_EVENT_RETURN, top->function, nest->stack.count);
 	drop(nest);
 }
@@ -226,10 +251,9 @@ static void take_span(struct intake_nest *nest, struct intake_record span)
 	}
 	event = emit(nest, span.time_ns, SONDE_EVENT_CALL, span.function, nest->stack.count + 1);
 	link_detail(nest, event, &span);
-	if (span.end_ns == span.time_ns)
-		emit(nest, span.end_ns, SONDE_EVENT_RETURN, span.function, nest->stack.count + 1);
-	else
-		push(nest, &span, true);
+	push(nest, &span, true);
+	if (span.end_ns == span.time_ns && !nest->status)
+		end_span(nest);
 }
 
 static void take_call(struct intake_nest *nest, const struct intake_record *record)

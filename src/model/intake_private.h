@@ -21,6 +21,8 @@ struct intake_record {
 	uint64_t time_ns;
 	uint64_t end_ns;   /* of a span; the bits of a counter's value */
 	uint32_t function; /* of a sample: its node */
+	/* Of a span: 1 where it is left by an exception, plus 2 for each unit that the detail of that is
+	 * behind the span's own; else as it came. */
 	uint32_t extra;
 	uint32_t detail; /* the low part of where its detail lies, see intake_detail_of() */
 	uint8_t kind;

@@ -620,7 +620,7 @@ static enum sonde_status store_trees(struct translation *translation, struct son
 	enum sonde_status status;
 	uint32_t next = 0, before;
 
-	/* all trees or none, as far as one part holds them: see put_trees() of otlp.c */
+	/* all trees or none, as far as one part holds them: see put_trees() of ingest_otlp.c */
 	do {
 		before = next;
 		status = sonde_store_begin(store, &translation->writer, translation->err);

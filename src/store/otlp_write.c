@@ -9,7 +9,7 @@
 #include "base/map.h"
 #include "base/uuid.h"
 #include "formats/zts/zts_put_value.h"
-#include "store/otlp.h"
+#include "store/otlp_write.h"
 
 /* Attributes that we make. A span's own attribute of such a name gets USER_PREFIX before it. */
 #define RESERVED_LIST(X)                                                                           \
@@ -404,12 +404,6 @@ static uint32_t make_exception(struct writing *writing, const struct otlp_span *
 
 /* --- resources and scopes --- */
 
-bool otlp_is_environment(const struct otlp_text *name)
-{
-	return otlp_text_is(name, "deployment.environment") ||
-	       otlp_text_is(name, "deployment.environment.name");
-}
-
 static enum sonde_status prepare_resource(struct writing *writing, uint32_t position,
 					  struct sonde_error *err)
 {
@@ -500,17 +494,6 @@ static void add_scope(struct writing *writing, uint32_t position)
 }
 
 /* --- records and trees --- */
-
-const char *otlp_kind_name(uint32_t kind, char space[OTLP_KIND_NAME])
-{
-	static const char *const names[] = { "",       "internal", "server",
-					     "client", "producer", "consumer" };
-
-	if (kind < sizeof(names) / sizeof(names[0]))
-		return names[kind];
-	snprintf(space, OTLP_KIND_NAME, "kind-%u", kind);
-	return space;
-}
 
 static void begin_record(struct writing *writing, const struct otlp_span *span, bool is_root)
 {

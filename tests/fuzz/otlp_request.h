@@ -6,7 +6,7 @@
 #define SONDE_FUZZ_OTLP_REQUEST_H
 
 #include "fuzz_store.h"
-#include "store/otlp.h"
+#include "formats/otlp/otlp.h"
 
 typedef enum sonde_status fuzz_reader(struct otlp_request *request, const void *body, size_t size,
 				      struct sonde_error *err);

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/buffer.h"
-#include "store/otlp.h"
+#include "formats/otlp/otlp.h"
 
 #define TRACE_HEX "000102030405060708090a0b0c0d0e0f"
 #define START 1700000000123456789u

@@ -38,9 +38,10 @@ static enum sonde_status type_of(struct zts_builder *builder, uint32_t number,
 	if (sonde_signature_parse(arguments, &place->signature, err) == SONDE_NOMEM)
 		return SONDE_NOMEM;
 	place->kind = ZTS_TYPE_OTHER;
-	if (!strcmp(name, ZTS_CALL_TYPE) && !strcmp(arguments, ZTS_CALL_SIGNATURE))
+	if (!strcmp(name, SONDE_SPAN_CALL_TYPE) && !strcmp(arguments, SONDE_SPAN_CALL_SIGNATURE))
 		place->kind = ZTS_TYPE_CALL;
-	if (!strcmp(name, ZTS_EXCEPTION_TYPE) && !strcmp(arguments, ZTS_EXCEPTION_SIGNATURE))
+	if (!strcmp(name, SONDE_SPAN_EXCEPTION_TYPE) &&
+	    !strcmp(arguments, SONDE_SPAN_EXCEPTION_SIGNATURE))
 		place->kind = ZTS_TYPE_EXCEPTION;
 	return SONDE_OK;
 }

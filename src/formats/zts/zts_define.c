@@ -360,11 +360,11 @@ static enum sonde_status add_fixed(struct defining *defining, struct sonde_error
 		status = sonde_definitions_add_clock(defining->definitions, &clock,
 						     &defining->clock, err);
 	if (status == SONDE_OK)
-		status = add_event_type(defining, ZTS_CALL_TYPE, ZTS_CALL_SIGNATURE,
+		status = add_event_type(defining, SONDE_SPAN_CALL_TYPE, SONDE_SPAN_CALL_SIGNATURE,
 					&data->call_type, err);
 	if (status == SONDE_OK)
-		status = add_event_type(defining, ZTS_EXCEPTION_TYPE, ZTS_EXCEPTION_SIGNATURE,
-					&data->exception_type, err);
+		status = add_event_type(defining, SONDE_SPAN_EXCEPTION_TYPE,
+					SONDE_SPAN_EXCEPTION_SIGNATURE, &data->exception_type, err);
 	snprintf(number, sizeof(number), "%u", generation);
 	if (status == SONDE_OK)
 		status = add_attribute(defining, SONDE_OWNER_RECORDING, 0, ZTS_ATTRIBUTE_GENERATION,

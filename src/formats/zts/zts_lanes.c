@@ -6,94 +6,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/lanes.h"
 #include "base/sort.h"
 #include "formats/zts/zts_read.h"
-
-/* A heap with the smallest key on top. */
-struct heap_item {
-	uint64_t key;
-	uint32_t lane;
-};
-
-struct heap {
-	SONDE_VEC(struct heap_item) list;
-};
-
-static bool heap_push(struct heap *heap, uint64_t key, uint32_t lane)
-{
-	struct heap_item *items;
-	size_t at;
-
-	if (!sonde_vec_reserve(&heap->list, 1))
-		return false;
-	items = heap->list.items;
-	at = heap->list.count++;
-	while (at && items[(at - 1) / 2].key > key) {
-		items[at] = items[(at - 1) / 2];
-		at = (at - 1) / 2;
-	}
-	items[at] = (struct heap_item){ key, lane };
-	return true;
-}
-
-static uint32_t heap_pop(struct heap *heap)
-{
-	struct heap_item *items = heap->list.items, last = items[--heap->list.count];
-	uint32_t lane = items[0].lane;
-	size_t count = heap->list.count, at = 0;
-
-	for (;;) {
-		size_t child = 2 * at + 1;
-
-		if (child + 1 < count && items[child + 1].key < items[child].key)
-			child++;
-		if (child >= count || items[child].key >= last.key)
-			break;
-		items[at] = items[child];
-		at = child;
-	}
-	items[at] = last;
-	return lane;
-}
 
 struct layout {
 	struct zts_recording *data;
 	const uint32_t *groups;
-	struct heap busy; /* by end */
-	struct heap free; /* by number */
+	struct sonde_lanes lanes; /* of the group */
 	uint32_t group;
-	uint32_t *tracks; /* by piece */
+	uint32_t first_lane; /* of the group */
+	uint32_t *tracks;    /* by piece */
 };
-
-static enum sonde_status new_lane(struct layout *layout, uint32_t *lane, struct sonde_error *err)
-{
-	struct zts_lane *made = sonde_vec_push(&layout->data->lanes);
-
-	if (!made)
-		return sonde_fail_nomem(err);
-	*made = (struct zts_lane){ .group = layout->group };
-	*lane = (uint32_t)(layout->data->lanes.count - 1);
-	return SONDE_OK;
-}
 
 static enum sonde_status take_lane(struct layout *layout, const struct zts_piece *piece,
 				   uint32_t *lane, struct sonde_error *err)
 {
-	enum sonde_status status = SONDE_OK;
+	struct zts_recording *data = layout->data;
+	struct zts_lane *made;
 
-	while (layout->busy.list.count && layout->busy.list.items[0].key <= piece->start_ns) {
-		uint32_t done = heap_pop(&layout->busy);
-
-		if (!heap_push(&layout->free, done, done))
-			return sonde_fail_nomem(err);
-	}
-	if (layout->free.list.count)
-		*lane = heap_pop(&layout->free);
-	else
-		status = new_lane(layout, lane, err);
-	if (status == SONDE_OK && !heap_push(&layout->busy, piece->at.end_ns, *lane))
-		status = sonde_fail_nomem(err);
-	return status;
+	if (!sonde_lanes_take(&layout->lanes, piece->start_ns, piece->at.end_ns, lane))
+		return sonde_fail_nomem(err);
+	*lane += layout->first_lane;
+	if (*lane < data->lanes.count)
+		return SONDE_OK;
+	made = sonde_vec_push(&data->lanes);
+	if (!made)
+		return sonde_fail_nomem(err);
+	*made = (struct zts_lane){ .group = layout->group };
+	return SONDE_OK;
 }
 
 /* Groups one after another, each by time: `order` is sorted so. */
@@ -107,8 +48,10 @@ static enum sonde_status assign(struct layout *layout, const struct sonde_sort_i
 		const struct zts_piece *piece = &data->pieces.items[order[i].number];
 		uint32_t group = layout->groups[order[i].number], lane = 0;
 
-		if (!i || group != layout->group)
-			layout->busy.list.count = layout->free.list.count = 0;
+		if (!i || group != layout->group) {
+			sonde_lanes_clear(&layout->lanes);
+			layout->first_lane = (uint32_t)data->lanes.count;
+		}
 		layout->group = group;
 		status = take_lane(layout, piece, &lane, err);
 		layout->tracks[order[i].number] = lane;
@@ -176,8 +119,7 @@ enum sonde_status zts_lay_out(struct zts_recording *data, const uint32_t *groups
 		status = assign(&layout, order, err);
 	if (status == SONDE_OK)
 		status = arrange(&layout, order, err);
-	sonde_vec_release(&layout.busy.list);
-	sonde_vec_release(&layout.free.list);
+	sonde_lanes_release(&layout.lanes);
 	free(layout.tracks);
 	free(order);
 	return status;

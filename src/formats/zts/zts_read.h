@@ -12,13 +12,7 @@
 #include "formats/format.h"
 #include "formats/zts/zts_store.h"
 #include "formats/zts/zts_strands.h"
-
-#define ZTS_CALL_TYPE "zts.call"
-#define ZTS_CALL_SIGNATURE                                                                         \
-	"any attributes, uint64 span, uint64 parent, utf8 trace, utf8 type, uint32 flags, "        \
-	"uint64 calls"
-#define ZTS_EXCEPTION_TYPE "zts.exception"
-#define ZTS_EXCEPTION_SIGNATURE "utf8 class, utf8 message, any stack, any cause"
+#include "model/span_details.h"
 
 /* Attributes of the recording, and of its processes: JSON. */
 #define ZTS_ATTRIBUTE_GENERATION "zts_generation"

@@ -8,7 +8,7 @@
 
 #include "base/base64.h"
 #include "base/json.h"
-#include "store/otlp.h"
+#include "formats/otlp/otlp.h"
 
 /*
  * Objects and arrays around a value of an attribute of an event, and those of one level of a map.

@@ -4,7 +4,7 @@
  * are passed over; a field of another wire type than its own is one of those.
  */
 #include "base/protobuf.h"
-#include "store/otlp.h"
+#include "formats/otlp/otlp.h"
 
 /* Field numbers, by message. */
 enum { REQUEST_RESOURCE_SPANS = 1 };

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A trace request of OpenTelemetry (OTLP) as plain structs: what both decoders fill and what is put
- * into a store. Texts and bytes are borrowed from the request's body, or live in the arena here.
+ * A trace request of OpenTelemetry (OTLP) as plain structs: what both decoders fill, and what is read
+ * out of files or put into a store. Texts and bytes are borrowed from the request's body, or live in the arena here.
  */
-#ifndef SONDE_STORE_OTLP_H
-#define SONDE_STORE_OTLP_H
+#ifndef SONDE_FORMATS_OTLP_H
+#define SONDE_FORMATS_OTLP_H
 
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/vec.h"
-#include "store/ingest.h"
+
+#include <sonde/definitions.h>
 
 /* Limits of one request: SONDE_LIMIT beyond. They bound the memory that a hostile body can take. */
 #define OTLP_NESTING 24u		   /* of arrays and maps in a value */
@@ -131,14 +132,6 @@ enum sonde_status otlp_link(struct otlp_request *request, struct sonde_error *er
 const char *otlp_kind_name(uint32_t kind, char space[OTLP_KIND_NAME]);
 /* Whether a resource's attribute of this name is the env of its traces. */
 bool otlp_is_environment(const struct otlp_text *name);
-
-/*
- * Writes the trees from roots.items[*next_root] on, and counts that on: the writer keeps those
- * before a failure. SONDE_LIMIT: the part is full, the rest goes into the next.
- */
-enum sonde_status otlp_write(const struct otlp_request *request, struct zts_writer *writer,
-			     size_t *next_root, struct sonde_ingest_result *result,
-			     struct sonde_error *err);
 
 /* For the decoders. */
 

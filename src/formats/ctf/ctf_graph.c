@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A graph of libbabeltrace2: a source for each trace, a muxer, and a sink that is ours. */
+#include "formats/ctf/ctf_graph.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/file.h"
+
+#define METADATA "metadata"
+#define PACKET_MAGIC 0x75D11D57u
+#define TEXT_MAGIC "/* CTF 1."
+#define DEEPEST 8 /* folders in folders that are looked at */
+#define MOST_TRACES 4096
+
+bool ctf_is_trace(const char *path)
+{
+	char *file = sonde_path_join(path, METADATA);
+	int fd = file ? open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	uint8_t head[sizeof(TEXT_MAGIC) - 1];
+	bool is_trace = false;
+
+	free(file);
+	if (fd < 0)
+		return false;
+	if (pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head))
+		is_trace = sonde_load_u32le(head) == PACKET_MAGIC ||
+			   sonde_load_u32be(head) == PACKET_MAGIC ||
+			   !memcmp(head, TEXT_MAGIC, sizeof(head));
+	close(fd);
+	return is_trace;
+}
+
+void ctf_traces_release(struct ctf_traces *traces)
+{
+	for (size_t i = 0; i < traces->paths.count; i++)
+		free(traces->paths.items[i]);
+	sonde_vec_release(&traces->paths);
+}
+
+static enum sonde_status find_below(struct ctf_traces *traces, const char *path, unsigned int depth,
+				    struct sonde_error *err);
+
+static enum sonde_status find_in_folder(struct ctf_traces *traces, const char *path,
+					unsigned int depth, struct sonde_error *err)
+{
+	struct sonde_folder folder;
+	enum sonde_status status = sonde_folder_read(&folder, path, err);
+
+	if (status)
+		return status;
+	for (size_t i = 0; !status && i < folder.count; i++) {
+		char *below = sonde_path_join(path, folder.names[i]);
+
+		if (!below)
+			status = sonde_fail_nomem(err);
+		else if (sonde_path_kind(below) == SONDE_PATH_FOLDER)
+			status = find_below(traces, below, depth + 1, err);
+		free(below);
+	}
+	sonde_folder_release(&folder);
+	return status;
+}
+
+static enum sonde_status find_below(struct ctf_traces *traces, const char *path, unsigned int depth,
+				    struct sonde_error *err)
+{
+	char **place;
+
+	if (!ctf_is_trace(path))
+		return depth < DEEPEST ? find_in_folder(traces, path, depth, err) : SONDE_OK;
+	if (traces->paths.count == MOST_TRACES)
+		return sonde_fail(err, SONDE_LIMIT, SONDE_NO_OFFSET,
+				  "more than %d traces below one folder; take them in parts",
+				  MOST_TRACES);
+	place = sonde_vec_push(&traces->paths);
+	if (!place)
+		return sonde_fail_nomem(err);
+	*place = strdup(path);
+	if (*place)
+		return SONDE_OK;
+	traces->paths.count--;
+	return sonde_fail_nomem(err);
+}
+
+enum sonde_status ctf_traces_find(struct ctf_traces *traces, const char *path,
+				  struct sonde_error *err)
+{
+	return find_below(traces, path, 0, err);
+}
+
+/* --- the graph --- */
+
+struct run {
+	ctf_take *take;
+	void *user;
+	struct sonde_error *err;
+	enum sonde_status status; /* of `take` */
+	bt_graph *graph;
+	const bt_component_filter *muxer;
+	uint64_t ports; /* of the muxer, connected */
+};
+
+/* The innermost cause that the library gives, in its words. */
+static enum sonde_status fail_by_library(struct run *run, const char *what)
+{
+	const bt_error *error = bt_current_thread_take_error();
+	const char *words = "";
+
+	if (error && bt_error_get_cause_count(error))
+		words = bt_error_cause_get_message(bt_error_borrow_cause_by_index(error, 0));
+	sonde_fail(run->err, SONDE_CORRUPT, SONDE_NO_OFFSET, "%s: %.180s", what,
+		   *words ? words : "libbabeltrace2 does not say why");
+	if (error)
+		bt_error_release(error);
+	return SONDE_CORRUPT;
+}
+
+static bt_graph_simple_sink_component_initialize_func_status start(bt_message_iterator *messages,
+								   void *user)
+{
+	(void)messages;
+	(void)user;
+	return BT_GRAPH_SIMPLE_SINK_COMPONENT_INITIALIZE_FUNC_STATUS_OK;
+}
+
+static bt_graph_simple_sink_component_consume_func_status consume(bt_message_iterator *messages,
+								  void *user)
+{
+	struct run *run = user;
+	bt_message_array_const batch;
+	uint64_t count;
+	bt_message_iterator_next_status got = bt_message_iterator_next(messages, &batch, &count);
+
+	if (got == BT_MESSAGE_ITERATOR_NEXT_STATUS_END)
+		return BT_GRAPH_SIMPLE_SINK_COMPONENT_CONSUME_FUNC_STATUS_END;
+	if (got == BT_MESSAGE_ITERATOR_NEXT_STATUS_AGAIN)
+		return BT_GRAPH_SIMPLE_SINK_COMPONENT_CONSUME_FUNC_STATUS_AGAIN;
+	if (got != BT_MESSAGE_ITERATOR_NEXT_STATUS_OK)
+		return BT_GRAPH_SIMPLE_SINK_COMPONENT_CONSUME_FUNC_STATUS_ERROR;
+	for (uint64_t i = 0; i < count; i++) {
+		if (!run->status)
+			run->status = run->take(run->user, batch[i], run->err);
+		bt_message_put_ref(batch[i]);
+	}
+	return run->status ? BT_GRAPH_SIMPLE_SINK_COMPONENT_CONSUME_FUNC_STATUS_END :
+			     BT_GRAPH_SIMPLE_SINK_COMPONENT_CONSUME_FUNC_STATUS_OK;
+}
+
+static void stop(void *user)
+{
+	(void)user;
+}
+
+static const bt_plugin *find_plugin(const char *name)
+{
+	const bt_plugin *plugin = NULL;
+
+	if (bt_plugin_find(name, BT_TRUE, BT_TRUE, BT_TRUE, BT_TRUE, BT_FALSE, &plugin) !=
+	    BT_PLUGIN_FIND_STATUS_OK)
+		return NULL;
+	return plugin;
+}
+
+static enum sonde_status connect_ports(struct run *run, const bt_component_source *source)
+{
+	uint64_t count = bt_component_source_get_output_port_count(source);
+
+	for (uint64_t i = 0; i < count; i++) {
+		const bt_port_output *out =
+			bt_component_source_borrow_output_port_by_index_const(source, i);
+		const bt_port_input *in = bt_component_filter_borrow_input_port_by_index_const(
+			run->muxer, run->ports++);
+
+		if (bt_graph_connect_ports(run->graph, out, in, NULL) !=
+		    BT_GRAPH_CONNECT_PORTS_STATUS_OK)
+			return fail_by_library(run, "its streams cannot be read");
+	}
+	return SONDE_OK;
+}
+
+static enum sonde_status add_source(struct run *run, const bt_component_class_source *class,
+				    const char *path, size_t number)
+{
+	bt_value *parameters = bt_value_map_create(), *inputs = NULL;
+	const bt_component_source *source = NULL;
+	enum sonde_status status = SONDE_OK;
+	char name[32];
+
+	snprintf(name, sizeof(name), "trace %zu", number);
+	if (!parameters ||
+	    bt_value_map_insert_empty_array_entry(parameters, "inputs", &inputs) !=
+		    BT_VALUE_MAP_INSERT_ENTRY_STATUS_OK ||
+	    bt_value_array_append_string_element(inputs, path) !=
+		    BT_VALUE_ARRAY_APPEND_ELEMENT_STATUS_OK)
+		status = sonde_fail_nomem(run->err);
+	else if (bt_graph_add_source_component(run->graph, class, name, parameters,
+					       BT_LOGGING_LEVEL_NONE,
+					       &source) != BT_GRAPH_ADD_COMPONENT_STATUS_OK)
+		status = fail_by_library(run, "it cannot be opened");
+	else
+		status = connect_ports(run, source);
+	bt_value_put_ref(parameters);
+	return status;
+}
+
+static enum sonde_status add_sources(struct run *run, const bt_plugin *plugin,
+				     const struct ctf_traces *traces)
+{
+	const bt_component_class_source *class =
+		bt_plugin_borrow_source_component_class_by_name_const(plugin, "fs");
+	enum sonde_status status = class ? SONDE_OK : fail_by_library(run, "there is no reader");
+
+	for (size_t i = 0; !status && i < traces->paths.count; i++)
+		status = add_source(run, class, traces->paths.items[i], i);
+	return status;
+}
+
+static enum sonde_status add_muxer(struct run *run, const bt_plugin *plugin)
+{
+	const bt_component_class_filter *class =
+		bt_plugin_borrow_filter_component_class_by_name_const(plugin, "muxer");
+
+	if (!class ||
+	    bt_graph_add_filter_component(run->graph, class, "muxer", NULL, BT_LOGGING_LEVEL_NONE,
+					  &run->muxer) != BT_GRAPH_ADD_COMPONENT_STATUS_OK)
+		return fail_by_library(run, "its streams cannot be put in order");
+	return SONDE_OK;
+}
+
+static enum sonde_status add_sink(struct run *run)
+{
+	const bt_component_sink *sink = NULL;
+
+	if (bt_graph_add_simple_sink_component(run->graph, "sonde", start, consume, stop, run,
+					       &sink) != BT_GRAPH_ADD_COMPONENT_STATUS_OK ||
+	    bt_graph_connect_ports(
+		    run->graph,
+		    bt_component_filter_borrow_output_port_by_index_const(run->muxer, 0),
+		    bt_component_sink_borrow_input_port_by_index_const(sink, 0),
+		    NULL) != BT_GRAPH_CONNECT_PORTS_STATUS_OK)
+		return fail_by_library(run, "its events cannot be taken");
+	return SONDE_OK;
+}
+
+static enum sonde_status run_graph(struct run *run)
+{
+	bt_graph_run_status status;
+
+	do {
+		status = bt_graph_run(run->graph);
+	} while (status == BT_GRAPH_RUN_STATUS_AGAIN);
+	if (run->status)
+		return run->status;
+	if (status == BT_GRAPH_RUN_STATUS_MEMORY_ERROR)
+		return sonde_fail_nomem(run->err);
+	return status == BT_GRAPH_RUN_STATUS_OK ? SONDE_OK :
+						  fail_by_library(run, "it cannot be read on");
+}
+
+enum sonde_status ctf_graph_run(const struct ctf_traces *traces, ctf_take *take, void *user,
+				struct sonde_error *err)
+{
+	struct run run = { .take = take, .user = user, .err = err };
+	const bt_plugin *ctf = find_plugin("ctf"), *utilities = find_plugin("utils");
+	enum sonde_status status = SONDE_OK;
+
+	run.graph = bt_graph_create(0);
+	if (!ctf || !utilities || !run.graph)
+		status = sonde_fail(err, SONDE_UNSUPPORTED, SONDE_NO_OFFSET,
+				    "libbabeltrace2 does not find its plugins ctf and utils; "
+				    "install its package anew");
+	if (!status)
+		status = add_muxer(&run, utilities);
+	if (!status)
+		status = add_sources(&run, ctf, traces);
+	if (!status)
+		status = add_sink(&run);
+	if (!status)
+		status = run_graph(&run);
+	bt_graph_put_ref(run.graph);
+	bt_plugin_put_ref(ctf);
+	bt_plugin_put_ref(utilities);
+	bt_current_thread_clear_error();
+	return status == SONDE_END ? SONDE_OK : status;
+}

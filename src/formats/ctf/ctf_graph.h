@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The traces of a folder through libbabeltrace2: which folders are traces, and all messages of them in the
+ * order of time. Only this folder includes headers of that library.
+ */
+#ifndef SONDE_CTF_GRAPH_H
+#define SONDE_CTF_GRAPH_H
+
+#include <babeltrace2/babeltrace.h>
+#include <sonde/status.h>
+
+#include "base/vec.h"
+
+/* Folders with a file of metadata, `path` itself or those below it. Malloc'd texts. */
+struct ctf_traces {
+	SONDE_VEC(char *) paths;
+};
+
+/* Whether a folder is a trace itself. */
+bool ctf_is_trace(const char *path);
+enum sonde_status ctf_traces_find(struct ctf_traces *traces, const char *path,
+				  struct sonde_error *err);
+void ctf_traces_release(struct ctf_traces *traces);
+
+/* Takes one message; SONDE_END: enough was seen. */
+typedef enum sonde_status ctf_take(void *user, const bt_message *message, struct sonde_error *err);
+
+/*
+ * Hands all messages over. SONDE_CORRUPT with the library's words where it cannot read on; what came before
+ * was good.
+ */
+enum sonde_status ctf_graph_run(const struct ctf_traces *traces, ctf_take *take, void *user,
+				struct sonde_error *err);
+
+#endif

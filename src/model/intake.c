@@ -277,15 +277,14 @@ static enum sonde_status write_detail(struct sonde_intake *intake,
 {
 	static const uint8_t zeros[INTAKE_DETAIL_UNIT];
 	struct intake_detail_header header = { event->event_type, (uint32_t)event->size };
-	enum sonde_status status = SONDE_OK;
+	enum sonde_status status;
 	uint64_t place;
 
 	if (event->size > UINT32_MAX)
 		return sonde_fail(err, SONDE_LIMIT, SONDE_NO_OFFSET,
 				  "arguments of %zu bytes are more than an event can have",
 				  event->size);
-	if (intake->detail_out.fd < 0)
-		status = sonde_output_open_unnamed(&intake->detail_out, err);
+	status = intake_open_once(&intake->detail_out, err);
 	if (status)
 		return status;
 	place = intake->detail_out.written / INTAKE_DETAIL_UNIT;

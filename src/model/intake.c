@@ -277,13 +277,12 @@ static enum sonde_status write_detail(struct sonde_intake *intake, uint32_t even
 {
 	static const uint8_t zeros[INTAKE_DETAIL_UNIT];
 	struct intake_detail_header header = { event_type, (uint32_t)size };
-	enum sonde_status status = SONDE_OK;
+	enum sonde_status status;
 
 	if (size > UINT32_MAX)
 		return sonde_fail(err, SONDE_LIMIT, SONDE_NO_OFFSET,
 				  "arguments of %zu bytes are more than an event can have", size);
-	if (intake->detail_out.fd < 0)
-		status = sonde_output_open_unnamed(&intake->detail_out, err);
+	status = intake_open_once(&intake->detail_out, err);
 	if (status)
 		return status;
 	*place = intake->detail_out.written / INTAKE_DETAIL_UNIT;

@@ -66,6 +66,11 @@ static enum sonde_status write_samples(struct finishing *finishing, uint32_t tra
 	struct intake_reader reader;
 	size_t count = 0;
 
+	if (!sampled->samples.last_extent)
+		return SONDE_OK;
+	status = intake_open_once(&finishing->samples, err);
+	if (status)
+		return status;
 	sampled->first_sample = finishing->samples.written / sizeof(struct sonde_sample);
 	status = intake_reader_open(&reader, &finishing->records, &sampled->samples, err);
 	if (status)
@@ -154,12 +159,6 @@ static enum sonde_status write_lanes(struct finishing *finishing, struct sonde_e
 	uint32_t tracks = (uint32_t)intake->tracks.count;
 	enum sonde_status status = sonde_context_union_finish(intake->tree, err);
 
-	if (!status)
-		status = sonde_output_open_unnamed(&finishing->events, err);
-	if (!status)
-		status = sonde_output_open_unnamed(&finishing->samples, err);
-	if (!status)
-		status = sonde_output_open_unnamed(&finishing->details, err);
 	if (status)
 		return status;
 	finishing->nest = intake_nest_new(intake, &finishing->events, &finishing->details);
@@ -173,17 +172,24 @@ static enum sonde_status write_lanes(struct finishing *finishing, struct sonde_e
 	return status;
 }
 
+/* What was never opened has nothing in it. */
+static enum sonde_status map_lane(struct sonde_output *output, struct sonde_mapped_file *file,
+				  struct sonde_error *err)
+{
+	return output->fd < 0 ? SONDE_OK : sonde_output_map(output, file, err);
+}
+
 static enum sonde_status map_lanes(struct finishing *finishing, struct sonde_error *err)
 {
 	struct sonde_intake *intake = finishing->intake;
-	enum sonde_status status = sonde_output_map(&finishing->events, &intake->events, err);
+	enum sonde_status status = map_lane(&finishing->events, &intake->events, err);
 
 	if (!status)
-		status = sonde_output_map(&finishing->samples, &intake->samples, err);
+		status = map_lane(&finishing->samples, &intake->samples, err);
 	if (!status)
-		status = sonde_output_map(&finishing->details, &intake->details, err);
-	if (!status && intake->detail_out.fd >= 0)
-		status = sonde_output_map(&intake->detail_out, &intake->detail_bytes, err);
+		status = map_lane(&finishing->details, &intake->details, err);
+	if (!status)
+		status = map_lane(&intake->detail_out, &intake->detail_bytes, err);
 	return status;
 }
 

@@ -81,7 +81,9 @@ static void fail_nomem(struct intake_nest *nest)
 
 static void write_batch(struct intake_nest *nest)
 {
-	if (!nest->status)
+	if (!nest->status && nest->used)
+		nest->status = intake_open_once(nest->events, nest->err);
+	if (!nest->status && nest->used)
 		nest->status = sonde_output_write(nest->events, nest->batch,
 						  nest->used * sizeof(nest->batch[0]), nest->err);
 	nest->used = 0;
@@ -126,7 +128,10 @@ static void link_detail_at(struct intake_nest *nest, struct sonde_event *event, 
 		return;
 	}
 	event->detail = (uint32_t)nest->detail_count++;
-	nest->status = sonde_output_write(nest->details, &detail, sizeof(detail), nest->err);
+	nest->status = intake_open_once(nest->details, nest->err);
+	if (!nest->status)
+		nest->status =
+			sonde_output_write(nest->details, &detail, sizeof(detail), nest->err);
 }
 
 static void link_detail(struct intake_nest *nest, struct sonde_event *event,

@@ -118,6 +118,9 @@ struct sonde_intake {
 
 /* intake_spool.c */
 
+/* Opens a file without a name where that was not done yet (fd -1). */
+enum sonde_status intake_open_once(struct sonde_output *output, struct sonde_error *err);
+
 /* Room for one more record of a stream that is full. */
 enum sonde_status intake_stream_grow(struct sonde_intake *intake, struct intake_stream *stream,
 				     struct sonde_error *err);

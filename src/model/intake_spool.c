@@ -16,6 +16,11 @@
 #define READ_MOST 4096
 #define READ_LEAST 16
 
+enum sonde_status intake_open_once(struct sonde_output *output, struct sonde_error *err)
+{
+	return output->fd < 0 ? sonde_output_open_unnamed(output, err) : SONDE_OK;
+}
+
 void intake_stream_release(struct sonde_intake *intake, struct intake_stream *stream)
 {
 	intake->records_held -= stream->capacity;
@@ -54,15 +59,14 @@ enum sonde_status intake_stream_flush(struct sonde_intake *intake, struct intake
 				      struct sonde_error *err)
 {
 	struct intake_extent extent = { .previous = stream->last_extent, .count = stream->count };
-	enum sonde_status status = SONDE_OK;
+	enum sonde_status status;
 	uint64_t place;
 
 	if (!stream->count)
 		return SONDE_OK;
 	if (stream->block_mixed && !order_block(intake, stream))
 		return sonde_fail_nomem(err);
-	if (intake->spool.fd < 0)
-		status = sonde_output_open_unnamed(&intake->spool, err);
+	status = intake_open_once(&intake->spool, err);
 	if (status)
 		return status;
 	extent.first_ns = stream->block_mixed ? intake->order[0].key : stream->records[0].time_ns;

@@ -114,13 +114,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct sonde_recording *recording;
 	struct sonde_error err = { 0 };
-	uint32_t choice = sonde_crc32(0, data, size) % 4;
+	uint32_t choice = sonde_crc32(0, data, size) % 16;
 	struct counts counts;
 
 	if (!folder[0]) {
 		snprintf(folder, sizeof(folder), "%s/sonde-fuzz-XXXXXX",
 			 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
 		REQUIRE(mkdtemp(folder));
+		setenv("TMPDIR", folder, 1); /* files without names are made in memory, too */
 		snprintf(written, sizeof(written), "%s/output", folder);
 		atexit(remove_written);
 	}

@@ -63,7 +63,7 @@ void chrome_unescape(struct sonde_buffer *out, const struct chrome_text *text)
 		['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
 		['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t',
 	};
-	const char *at = text->text, *end = at + text->length;
+	const char *at = text->length ? text->text : "", *end = at + text->length;
 
 	while (at < end) {
 		const char *backslash = text->has_escapes ? memchr(at, '\\', (size_t)(end - at)) :

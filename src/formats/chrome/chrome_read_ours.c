@@ -376,7 +376,8 @@ static enum sonde_status take_attribute(struct chrome_reader *reader, const stru
 	       (strlen(owners[owner]) != length || memcmp(owners[owner], word, length) != 0))
 		owner++;
 	made.owner = (enum sonde_owner)owner;
-	if (!has_owner(reader, made.owner, made.owner_id))
+	(void)text_in(entry, "value", &length);
+	if (!length || !has_owner(reader, made.owner, made.owner_id))
 		return SONDE_OK;
 	status = string_in(reader, entry, "name", &made.name, err);
 	if (!status)

@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static char written[64];
+static char folder[64], written[80];
 static volatile unsigned int touched;
 
 struct counts {
@@ -22,8 +22,7 @@ struct counts {
 static void remove_written(void)
 {
 	remove(written);
-	*strrchr(written, '/') = '\0';
-	rmdir(written);
+	rmdir(folder);
 }
 
 static unsigned int touch_arguments(const struct sonde_definitions *definitions,
@@ -115,14 +114,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct sonde_recording *recording;
 	struct sonde_error err = { 0 };
-	uint32_t choice = sonde_crc32(0, data, size) % 4;
+	uint32_t choice = sonde_crc32(0, data, size) % 16;
 	struct counts counts;
 
-	if (!written[0]) {
-		snprintf(written, sizeof(written), "%s/sonde-fuzz-XXXXXX",
+	if (!folder[0]) {
+		snprintf(folder, sizeof(folder), "%s/sonde-fuzz-XXXXXX",
 			 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-		REQUIRE(mkdtemp(written));
-		strcat(written, "/output");
+		REQUIRE(mkdtemp(folder));
+		setenv("TMPDIR", folder, 1); /* files without names are made in memory, too */
+		snprintf(written, sizeof(written), "%s/output", folder);
 		atexit(remove_written);
 	}
 	if (sonde_recording_open(memory_file(data, size), "chrome", &recording, &err) < 0) {

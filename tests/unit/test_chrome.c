@@ -288,6 +288,32 @@ static void test_odd_names(void **state)
 	sonde_recording_close(source);
 }
 
+/* An event of a kind without arguments and one with them; calls are one inside of the other. */
+static void add_pair(struct sonde_recording *source, enum sonde_event_kind kind, uint32_t plain,
+		     uint32_t type, const struct sonde_buffer *values)
+{
+	static const uint32_t depths[][2] = { [SONDE_EVENT_CALL] = { 1, 2 },
+					      [SONDE_EVENT_RETURN] = { 2, 1 },
+					      [SONDE_EVENT_EXCEPTION] = { 1, 1 } };
+
+	for (int with = 0; with < 2; with++) {
+		struct sonde_event event = memory_event(kind, kind * 1000, with ? type : plain, 0);
+
+		if (kind == SONDE_EVENT_EXCEPTION)
+			memory_add_event(source, 0,
+					 memory_event(SONDE_EVENT_CALL, kind * 1000, 0, 1));
+		if (kind <= SONDE_EVENT_EXCEPTION) {
+			event.function = 0;
+			event.depth = depths[kind][with];
+		}
+		event.extra = kind > SONDE_EVENT_MARK ? 70 + kind : 0;
+		if (with)
+			event.detail =
+				memory_add_arguments(source, 0, type, values->data, values->size);
+		memory_add_event(source, 0, event);
+	}
+}
+
 /* Every kind of event, with and without arguments of every type. */
 static void test_kinds_and_arguments(void **state)
 {
@@ -320,28 +346,10 @@ static void test_kinds_and_arguments(void **state)
 	sonde_arguments_put_array(&values, SONDE_ARGUMENT_WCHAR, wide, 4);
 	PUT(UINT32, u64, 4000000000u);
 #undef PUT
-	for (unsigned int kind = SONDE_EVENT_CALL; kind < SONDE_EVENT_KIND_COUNT; kind++) {
-		if (kind == SONDE_EVENT_COUNTER)
-			continue;
-		for (int with = 0; with < 2; with++) {
-			if (kind == SONDE_EVENT_EXCEPTION)
-				memory_add_event(source, track,
-						 memory_event(SONDE_EVENT_CALL, kind * 1000, 0, 1));
-			event = memory_event((enum sonde_event_kind)kind, kind * 1000,
-					     kind <= SONDE_EVENT_EXCEPTION ? 0 :
-					     with			   ? type :
-									     plain,
-					     kind == SONDE_EVENT_CALL	   ? (uint32_t)with + 1 :
-					     kind == SONDE_EVENT_RETURN	   ? 2 - (uint32_t)with :
-					     kind == SONDE_EVENT_EXCEPTION ? 1 :
-									     0);
-			event.extra = kind > SONDE_EVENT_MARK ? 70 + kind : 0;
-			if (with)
-				event.detail = memory_add_arguments(source, track, type,
-								    values.data, values.size);
-			memory_add_event(source, track, event);
-		}
-	}
+	for (unsigned int kind = SONDE_EVENT_CALL; kind < SONDE_EVENT_COUNTER; kind++)
+		add_pair(source, (enum sonde_event_kind)kind, plain, type, &values);
+	add_pair(source, SONDE_EVENT_RANGE_BEGIN, plain, type, &values);
+	add_pair(source, SONDE_EVENT_RANGE_END, plain, type, &values);
 	event = memory_event(SONDE_EVENT_COUNTER, 20000, plain, 0);
 	sonde_event_set_value(&event, -0.1);
 	memory_add_event(source, track, event);
@@ -424,9 +432,10 @@ static void assert_text(const char *text, uint64_t events, const char *finding, 
 	assert_int_equal(sonde_recording_event_count(recording), events);
 	for (size_t i = 0;
 	     (found = sonde_diagnostics_at(sonde_recording_diagnostics(recording), i)); i++) {
-		if (!finding)
+		if (finding)
+			has |= !strcmp(found->type->id, finding);
+		else
 			fail_msg("%s: %s: %s", text, found->type->id, found->found);
-		has |= !strcmp(found->type->id, finding);
 	}
 	if (finding && !has)
 		fail_msg("%s: no %s", text, finding);

@@ -405,9 +405,8 @@ static int look(const char *data, size_t size)
 			break; /* of the first event: it had none of the keys */
 		if (json.token != SONDE_JSON_KEY || json.depth != level)
 			continue;
-		if (level == 1 && !strcmp(json.text, "traceEvents"))
-			sure = 95;
-		else if (level == 1 && sure && !strcmp(json.text, CHROME_OURS))
+		if (level == 1 && (!strcmp(json.text, "traceEvents") ||
+				   (sure && !strcmp(json.text, CHROME_OURS))))
 			sure = 95;
 		else if (!strcmp(json.text, "ph"))
 			sure = level == 2 ? 90 : 85;

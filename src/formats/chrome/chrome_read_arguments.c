@@ -42,7 +42,7 @@ static int32_t take_code(const char *at, const char *end)
 static const char *unescape_code(struct sonde_buffer *out, const char *at, const char *end)
 {
 	int32_t code = take_code(at, end), low;
-	char space[4];
+	char space[4] = { 0 };
 
 	at += code < 0 ? 0 : 4;
 	if (code >= 0xD800 && code < 0xDC00 && end - at >= 6 && at[0] == '\\' && at[1] == 'u') {
@@ -63,7 +63,7 @@ void chrome_unescape(struct sonde_buffer *out, const struct chrome_text *text)
 		['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
 		['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t',
 	};
-	const char *at = text->text, *end = at + text->length;
+	const char *at = text->length ? text->text : "", *end = at + text->length;
 
 	while (at < end) {
 		const char *backslash = text->has_escapes ? memchr(at, '\\', (size_t)(end - at)) :

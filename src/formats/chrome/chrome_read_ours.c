@@ -215,8 +215,9 @@ static enum sonde_status take_process(struct chrome_reader *reader, const struct
 			   SONDE_OS_UNKNOWN;
 	made->start_ns = number_in(entry, "start_ns", 0);
 	made->end_ns = number_in(entry, "end_ns", 0);
-	if (sonde_vec_reserve(&reader->pids, 1))
-		reader->pids.items[reader->pids.count++] = pid;
+	if (!sonde_vec_reserve(&reader->pids, 1))
+		return sonde_fail_nomem(err);
+	reader->pids.items[reader->pids.count++] = pid;
 	return SONDE_OK;
 }
 
@@ -256,7 +257,9 @@ static enum sonde_status take_track(struct chrome_reader *reader, const struct e
 	made->kind = track_kind(entry);
 	made->unfinished = number_in(entry, "unfinished", 0) != 0;
 	made->dropped_events = number_in(entry, "dropped", 0);
-	if (number_in(entry, "unnamed", 0) && sonde_vec_reserve(&reader->unnamed, 1) &&
+	if (!sonde_vec_reserve(&reader->unnamed, 1))
+		return sonde_fail_nomem(err);
+	if (number_in(entry, "unnamed", 0) &&
 	    (!reader->unnamed.count || reader->unnamed.items[reader->unnamed.count - 1] < track))
 		reader->unnamed.items[reader->unnamed.count++] = track;
 	return SONDE_OK;
@@ -373,7 +376,8 @@ static enum sonde_status take_attribute(struct chrome_reader *reader, const stru
 	       (strlen(owners[owner]) != length || memcmp(owners[owner], word, length) != 0))
 		owner++;
 	made.owner = (enum sonde_owner)owner;
-	if (!has_owner(reader, made.owner, made.owner_id))
+	(void)text_in(entry, "value", &length);
+	if (!length || !has_owner(reader, made.owner, made.owner_id))
 		return SONDE_OK;
 	status = string_in(reader, entry, "name", &made.name, err);
 	if (!status)

@@ -271,7 +271,7 @@ static enum chrome_scan scan_first(struct scan *scan, bool *more)
 static enum chrome_scan scan_members(struct scan *scan, struct chrome_member *members, size_t room,
 				     size_t *count)
 {
-	struct chrome_member ignored;
+	struct chrome_member ignored = { 0 };
 	enum chrome_scan result;
 	bool more = false;
 

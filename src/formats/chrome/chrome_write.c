@@ -30,23 +30,21 @@ static void lane_free(struct chrome_lane *lane)
 	free(lane);
 }
 
-static enum sonde_status lane_new(const struct chrome_writer *writer, struct chrome_lane **lane,
-				  struct sonde_error *err)
+/* NULL where memory failed, which is all that can fail. */
+static struct chrome_lane *lane_new(const struct chrome_writer *writer, struct sonde_error *err)
 {
 	struct chrome_lane *made = calloc(1, sizeof(*made));
-	enum sonde_status status = SONDE_OK;
 
-	if (!made)
-		return sonde_fail_nomem(err);
-	if (!sonde_buffer_reserve(&made->text, CHROME_WRITE_BYTES + CHROME_WRITE_BYTES / 8))
-		status = sonde_fail_nomem(err);
-	else if (writer->is_packed)
-		status = sonde_gzip_packer_new(&made->packer, err);
-	if (status)
-		lane_free(made);
-	else
-		*lane = made;
-	return status;
+	if (!made) {
+		sonde_fail_nomem(err);
+		return NULL;
+	}
+	if (sonde_buffer_reserve(&made->text, CHROME_WRITE_BYTES + CHROME_WRITE_BYTES / 8) &&
+	    (!writer->is_packed || !sonde_gzip_packer_new(&made->packer, err)))
+		return made;
+	sonde_fail_nomem(err);
+	lane_free(made);
+	return NULL;
 }
 
 static void make_prefix(const struct chrome_writer *writer, uint32_t track, char phase,
@@ -64,22 +62,22 @@ static void make_prefix(const struct chrome_writer *writer, uint32_t track, char
 static enum sonde_status take_lane(struct chrome_writer *writer, uint32_t track,
 				   struct chrome_lane **lane, struct sonde_error *err)
 {
-	enum sonde_status status = SONDE_OK;
+	struct chrome_lane *taken;
 
 	pthread_mutex_lock(&writer->lock);
-	*lane = writer->free_lanes;
-	if (*lane)
-		writer->free_lanes = (*lane)->next;
+	taken = writer->free_lanes;
+	if (taken)
+		writer->free_lanes = taken->next;
 	pthread_mutex_unlock(&writer->lock);
-	if (!*lane)
-		status = lane_new(writer, lane, err);
-	if (status)
-		return status;
-	(*lane)->turn++;
-	(*lane)->track = track;
-	make_prefix(writer, track, 'B', &(*lane)->call);
-	make_prefix(writer, track, 'E', &(*lane)->leave);
-	writer->lanes[track] = *lane;
+	if (!taken)
+		taken = lane_new(writer, err);
+	if (!taken)
+		return SONDE_NOMEM;
+	taken->turn++;
+	taken->track = track;
+	make_prefix(writer, track, 'B', &taken->call);
+	make_prefix(writer, track, 'E', &taken->leave);
+	writer->lanes[track] = *lane = taken;
 	return SONDE_OK;
 }
 

@@ -122,6 +122,9 @@ enum sonde_status chrome_write_ids(struct chrome_writer *writer, struct sonde_er
 enum sonde_status chrome_write_head(struct chrome_writer *writer, struct sonde_buffer *out,
 				    struct sonde_error *err);
 
+/* JSON text as the value that it is; as a string where it is none. */
+void chrome_put_json(struct sonde_buffer *out, const char *text);
+
 /* One event of any kind. */
 enum sonde_status chrome_write_event(struct chrome_writer *writer, struct chrome_lane *lane,
 				     const struct sonde_batch *batch,

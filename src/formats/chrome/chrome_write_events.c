@@ -21,9 +21,8 @@ static bool make_name(struct chrome_writer *writer, struct chrome_lane *lane, ui
 		lane->losses[CHROME_LOSS_BAD_TEXT]++;
 	if (function < writer->category_count && writer->categories[function]) {
 		sonde_buffer_put_text(&text, ",\"cat\":");
-		sonde_buffer_put_text(&text,
-				      sonde_definitions_string(writer->definitions,
-							       writer->categories[function]));
+		chrome_put_json(&text, sonde_definitions_string(writer->definitions,
+								writer->categories[function]));
 	}
 	sonde_buffer_put_text(&text, ",\"name\":");
 	sonde_json_writer_init(&json, &text, false);

@@ -21,6 +21,24 @@ static void member_number(struct sonde_json_writer *json, const char *key, uint6
 		sonde_json_member_u64(json, key, value);
 }
 
+void chrome_put_json(struct sonde_buffer *out, const char *text)
+{
+	struct sonde_json_reader reader;
+	struct sonde_json_writer writer;
+	size_t start = out->size;
+	bool is_json;
+
+	sonde_json_reader_init(&reader, text, strlen(text), NULL, NULL);
+	is_json = sonde_json_copy(&reader, out, NULL) == SONDE_OK && out->size > start &&
+		  sonde_json_next(&reader, NULL) == SONDE_OK && reader.token == SONDE_JSON_END;
+	sonde_json_reader_release(&reader);
+	if (is_json || out->failed)
+		return;
+	out->size = start;
+	sonde_json_writer_init(&writer, out, false);
+	sonde_json_string(&writer, text);
+}
+
 static void put_processes(struct chrome_writer *writer, struct sonde_json_writer *json)
 {
 	uint32_t count = sonde_definitions_process_count(writer->definitions);
@@ -187,8 +205,9 @@ static void put_attributes(struct chrome_writer *writer, struct sonde_json_write
 		sonde_json_member_u64(json, "id", attribute->owner_id);
 		member_text(json, writer->definitions, "name", attribute->name);
 		sonde_json_key(json, "value");
-		sonde_json_raw(json,
-			       sonde_definitions_string(writer->definitions, attribute->value));
+		sonde_json_raw(json, ""); /* what follows is made elsewhere */
+		chrome_put_json(json->out,
+				sonde_definitions_string(writer->definitions, attribute->value));
 		sonde_json_object_end(json);
 	}
 	sonde_json_array_end(json);

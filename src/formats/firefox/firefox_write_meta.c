@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a Firefox profile says beside samples and markers: about itself, its libraries, and who its threads are. */
+/*
+ * What a Firefox profile says beside samples and markers: about itself, its libraries, and who its
+ * threads are.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -531,14 +531,12 @@ static enum sonde_status firefox_writer_finish(struct sonde_sink *sink, struct s
 static void firefox_writer_free(struct sonde_sink *sink)
 {
 	struct firefox_writer *writer = writer_of(sink);
-	uint32_t processes = writer->pids ? sonde_definitions_process_count(writer->definitions) :
-					    0;
 
 	for (uint32_t i = 0; writer->lanes && i < writer->track_count; i++) {
 		if (writer->lanes[i])
 			lane_free(writer->lanes[i], writer->metric_count);
 	}
-	for (uint32_t i = 0; i < processes; i++)
+	for (uint32_t i = 0; i < writer->process_count; i++)
 		free(writer->pids[i]);
 	sonde_parts_free(writer->parts);
 	sonde_output_release(&writer->output);

@@ -123,6 +123,7 @@ struct firefox_writer {
 	uint32_t track_count, metric_count; /* at begin */
 	uint64_t start_ns;		    /* times are told from here */
 	char **pids;			    /* by process */
+	uint32_t process_count;		    /* of those */
 	struct firefox_lane **lanes;	    /* by track; of those that are being written */
 	struct exchange_stacks stacks;
 	_Atomic bool *is_metric_used; /* by metric */

@@ -110,7 +110,8 @@ static void take_event_member(struct passage *passage, char first, struct event 
 	if (first == 'f' && json->token == SONDE_JSON_NUMBER)
 		event->has_frame = sonde_json_u64(json, &event->frame);
 	if (first == 'a' && json->token == SONDE_JSON_NUMBER) {
-		event->at = strtod(json->text, NULL);
+		if (!passage->has_times)
+			event->at = strtod(json->text, NULL);
 		event->has_at = !passage->has_times ||
 				speedscope_scaled(json->text, json->length,
 						  units[passage->profile->unit].digits,

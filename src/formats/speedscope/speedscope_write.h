@@ -22,7 +22,7 @@
  * Frames of a stack of samples and values: all of them stand there each time, so there is an end to
  * it.
  */
-#define SPEEDSCOPE_STACK_DEPTH 1024
+#define SPEEDSCOPE_STACK_DEPTH 512
 
 enum { SPEEDSCOPE_PART_EVENTS, SPEEDSCOPE_PART_STACKS, SPEEDSCOPE_PART_WEIGHTS, SPEEDSCOPE_PARTS };
 

@@ -13,7 +13,7 @@ out_has '^wrote trace\.speedscope\.json \(speedscope\): 4,000 events of 4,000 re
 out_has '^  1,400 details: the target does not hold details$' "what is lost"
 out_has '^  79 exceptions: other readers see that the call ended$' "what only sonde reads back"
 head -c 100 trace.speedscope.json >"$out"
-out_has '"\$schema":"https://www\.speedscope\.app/file-format-schema\.json"' "the schema comes first"
+out_has 'schema":"https://www\.speedscope\.app/file-format-schema\.json"' "the schema comes first"
 run info trace.speedscope.json
 out_has 'speedscope profile \(speedscope\)' "it is recognised"
 out_has '^  holds +4,000 events' "with all of its events"

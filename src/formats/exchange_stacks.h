@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Contexts as stacks of frames, for formats that know functions only: which contexts are frames, and what they are called. A
- * line, loop or instruction is part of the function around it, and a frame itself where there is none.
+ * Contexts as stacks of frames, for formats that know functions only: which contexts are frames,
+ * and what they are called. A line, loop or instruction is part of the function around it, and a
+ * frame itself where there is none.
  */
 #ifndef SONDE_FORMATS_EXCHANGE_STACKS_H
 #define SONDE_FORMATS_EXCHANGE_STACKS_H
@@ -27,8 +28,8 @@ struct exchange_named_frame {
 };
 
 /*
- * Frames are numbered: first what has no function (number 0 being all that nothing is known of), then all functions in the
- * order of their ids, of which there may be more later.
+ * Frames are numbered: first what has no function (number 0 being all that nothing is known of),
+ * then all functions in the order of their ids, of which there may be more later.
  */
 struct exchange_stacks {
 	const struct sonde_definitions *definitions;
@@ -43,7 +44,10 @@ struct exchange_stacks {
 
 #define EXCHANGE_UNKNOWN_FRAME 0
 
-/* Frames deeper than `most` are part of the last one that is not. Contexts are borrowed; 0: there are none. */
+/*
+ * Frames deeper than `most` are part of the last one that is not. Contexts are borrowed; 0: there
+ * are none.
+ */
 enum sonde_status exchange_stacks_init(struct exchange_stacks *stacks,
 				       const struct sonde_definitions *definitions,
 				       const struct sonde_context *contexts, uint32_t count,

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words and numbers of the processed profiles of the Firefox Profiler, in the version that is written here. */
+/*
+ * Words and numbers of the processed profiles of the Firefox Profiler, in the version that is
+ * written here.
+ */
 #ifndef SONDE_FIREFOX_H
 #define SONDE_FIREFOX_H
 
 #include "formats/format.h"
 
-/* meta.preprocessedProfileVersion: the last one in which every thread has its strings for itself. */
+/*
+ * meta.preprocessedProfileVersion: the last one in which every thread has its strings for itself.
+ */
 #define FIREFOX_VERSION 55
 /* meta.version: that of the format which Firefox itself writes, as it was then. */
 #define FIREFOX_GECKO_VERSION 31

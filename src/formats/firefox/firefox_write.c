@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes profiles of the Firefox Profiler: the sink, samples and markers. Where there are calls, there is a sample wherever the
- * innermost one changes, with the time until the next change as its weight; everything else that happens is a marker.
+ * Writes profiles of the Firefox Profiler: the sink, samples and markers. Where there are calls,
+ * there is a sample wherever the innermost one changes, with the time until the next change as its
+ * weight; everything else that happens is a marker.
  */
 #include "formats/firefox/firefox_write.h"
 
@@ -38,9 +39,11 @@ static enum sonde_status lane_new(const struct firefox_writer *writer, uint32_t 
 				  struct firefox_lane **lane, struct sonde_error *err)
 {
 	struct firefox_lane *made = calloc(1, sizeof(*made));
-	enum sonde_status status = made ? SONDE_OK : sonde_fail_nomem(err);
+	enum sonde_status status = SONDE_OK;
 
-	if (!status && writer->is_packed)
+	if (!made)
+		return sonde_fail_nomem(err);
+	if (writer->is_packed)
 		status = sonde_gzip_packer_new(&made->packer, err);
 	if (status) {
 		free(made);
@@ -286,6 +289,8 @@ static enum sonde_status firefox_writer_events(struct sonde_sink *sink, uint32_t
 	struct firefox_lane *lane = NULL;
 	enum sonde_status status = take_lane(writer, track, &lane, err);
 
+	if (!lane)
+		return status;
 	for (size_t i = 0; !status && i < batch->count; i++) {
 		status = take_event(writer, lane, &batch->events[i], err);
 		/* now and then: a batch may be large */
@@ -303,6 +308,8 @@ static enum sonde_status firefox_writer_samples(struct sonde_sink *sink, uint32_
 	struct firefox_lane *lane = NULL;
 	enum sonde_status status = take_lane(writer, track, &lane, err);
 
+	if (!lane)
+		return status;
 	for (size_t i = 0; !status && i < count; i++) {
 		uint32_t stack;
 
@@ -321,7 +328,7 @@ static enum sonde_status firefox_writer_values(struct sonde_sink *sink, uint32_t
 	struct firefox_lane *lane = NULL;
 	enum sonde_status status = take_lane(writer_of(sink), track, &lane, err);
 
-	return status ? status : firefox_take_values(writer_of(sink), lane, values, count, err);
+	return lane ? firefox_take_values(writer_of(sink), lane, values, count, err) : status;
 }
 
 static enum sonde_status firefox_writer_contexts(struct sonde_sink *sink,
@@ -386,7 +393,7 @@ static enum sonde_status firefox_writer_track_end(struct sonde_sink *sink, uint3
 	struct firefox_lane *lane = NULL;
 	enum sonde_status status = take_lane(writer, track, &lane, err);
 
-	if (status)
+	if (!lane)
 		return status;
 	status = end_lane(writer, lane, track, err);
 	for (unsigned int i = 0; !status && i < FIREFOX_COLUMNS; i++)
@@ -524,14 +531,12 @@ static enum sonde_status firefox_writer_finish(struct sonde_sink *sink, struct s
 static void firefox_writer_free(struct sonde_sink *sink)
 {
 	struct firefox_writer *writer = writer_of(sink);
-	uint32_t processes = writer->pids ? sonde_definitions_process_count(writer->definitions) :
-					    0;
 
 	for (uint32_t i = 0; writer->lanes && i < writer->track_count; i++) {
 		if (writer->lanes[i])
 			lane_free(writer->lanes[i], writer->metric_count);
 	}
-	for (uint32_t i = 0; i < processes; i++)
+	for (uint32_t i = 0; i < writer->process_count; i++)
 		free(writer->pids[i]);
 	sonde_parts_free(writer->parts);
 	sonde_output_release(&writer->output);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of the writer of Firefox profiles. The format has columns, each of them an array: every column of a track is a
- * part of the file. Tables that are bounded by functions and call paths wait in memory until the track ends.
+ * The inside of the writer of Firefox profiles. The format has columns, each of them an array:
+ * every column of a track is a part of the file. Tables that are bounded by functions and call
+ * paths wait in memory until the track ends.
  */
 #ifndef SONDE_FIREFOX_WRITE_H
 #define SONDE_FIREFOX_WRITE_H
@@ -122,6 +123,7 @@ struct firefox_writer {
 	uint32_t track_count, metric_count; /* at begin */
 	uint64_t start_ns;		    /* times are told from here */
 	char **pids;			    /* by process */
+	uint32_t process_count;		    /* of those */
 	struct firefox_lane **lanes;	    /* by track; of those that are being written */
 	struct exchange_stacks stacks;
 	_Atomic bool *is_metric_used; /* by metric */
@@ -152,7 +154,7 @@ void firefox_write_head(struct firefox_writer *writer, struct sonde_buffer *out)
 void firefox_write_tail(struct firefox_writer *writer, struct sonde_buffer *out);
 /* A thread up to its samples; a metric's, or that of the times. */
 void firefox_write_thread_head(const struct firefox_writer *writer, struct sonde_buffer *out,
-			       uint32_t track, const struct sonde_metric *metric);
+			       uint32_t number, const struct sonde_metric *metric);
 
 /* Milliseconds with all their digits: from the start on, or a length of time. */
 void firefox_put_time(const struct firefox_writer *writer, struct sonde_buffer *out,

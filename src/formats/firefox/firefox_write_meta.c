@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a Firefox profile says beside samples and markers: about itself, its libraries, and who its threads are. */
+/*
+ * What a Firefox profile says beside samples and markers: about itself, its libraries, and who its
+ * threads are.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +26,7 @@ enum sonde_status firefox_make_pids(struct firefox_writer *writer, struct sonde_
 	writer->pids = calloc((size_t)count + 1, sizeof(*writer->pids));
 	if (!writer->pids)
 		return sonde_fail_nomem(err);
+	writer->process_count = count;
 	for (uint32_t i = 0; !status && i < count; i++) {
 		uint32_t pid = sonde_definitions_process(writer->definitions, i)->os_id;
 		char text[32];

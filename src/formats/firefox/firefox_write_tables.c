@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tables of a thread that grow with functions and call paths only: stacks, frames, functions, libraries, strings. A
- * function has one frame.
+ * The tables of a thread that grow with functions and call paths only: stacks, frames, functions,
+ * libraries, strings. A function has one frame.
  */
 #include <stdlib.h>
 
@@ -361,8 +361,10 @@ enum sonde_status firefox_write_tables(const struct firefox_writer *writer,
 	struct resources resources = { 0 };
 	size_t count = tables->frames.count;
 	struct facts *facts = calloc(count + 1, sizeof(*facts));
-	enum sonde_status status = facts ? SONDE_OK : sonde_fail_nomem(err);
+	enum sonde_status status = SONDE_OK;
 
+	if (!facts)
+		return sonde_fail_nomem(err);
 	for (size_t i = 0; !status && i < count; i++) {
 		status = find_facts(writer, tables, tables->frames.items[i], &facts[i], err);
 		if (!status)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values of a profile as threads of their own, one for each metric of a track: a sample for each context, with the value
- * as its weight. There are no times in them; they follow each other as long as they are.
+ * Values of a profile as threads of their own, one for each metric of a track: a sample for each
+ * context, with the value as its weight. There are no times in them; they follow each other as long
+ * as they are.
  */
 #include <math.h>
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the reader and the writer of speedscope files have in common: words of the file format, and the members of
- * ours that other readers pass over.
+ * What the reader and the writer of speedscope files have in common: words of the file format, and
+ * the members of ours that other readers pass over.
  */
 #ifndef SONDE_SPEEDSCOPE_H
 #define SONDE_SPEEDSCOPE_H
@@ -11,8 +11,8 @@
 #define SPEEDSCOPE_SCHEMA "https://www.speedscope.app/file-format-schema.json"
 
 /*
- * Ours: a member "sonde" of the file (start, processes, tracks, clocks), of a profile (whose it is), and of an event
- * that closes a call, where that is more than a return.
+ * Ours: a member "sonde" of the file (start, processes, tracks, clocks), of a profile (whose it
+ * is), and of an event that closes a call, where that is more than a return.
  */
 #define SPEEDSCOPE_OURS "sonde"
 #define SPEEDSCOPE_OURS_VERSION 1

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads speedscope files of any tool. The file is gone through once to find the parts, which may come in any order, and a second
- * time to read them; what is packed with gzip is unpacked into a file without a name first.
+ * Reads speedscope files of any tool. The file is gone through once to find the parts, which may
+ * come in any order, and a second time to read them; what is packed with gzip is unpacked into a
+ * file without a name first.
  */
 #include "formats/speedscope/speedscope_read.h"
 
@@ -30,7 +31,9 @@ static int judge(const char *data, size_t length)
 		return 0;
 	if (has_text(data, length, SPEEDSCOPE_SCHEMA))
 		return 100;
-	/* keys that no other format has together; events and stacks may fill all that is seen here */
+	/*
+	 * keys that no other format has together; events and stacks may fill all that is seen here
+	 */
 	if (has_text(data, length, "\"shared\"") && has_text(data, length, "\"frames\"") &&
 	    !has_text(data, length, "\"meta\"") && !has_text(data, length, "\"traceEvents\""))
 		return 80;
@@ -54,7 +57,9 @@ int speedscope_probe(const char *path)
 	if (!sonde_gzip_is(file.data, file.size)) {
 		sure = judge((const char *)file.data,
 			     file.size < PROBE_BYTES ? file.size : PROBE_BYTES);
-		/* the schema may come last: tools that sort their keys do not, but some end with it */
+		/*
+		 * the schema may come last: tools that sort their keys do not, but some end with it
+		 */
 		if (!sure && file.size > PROBE_BYTES && *file.data == '{' &&
 		    has_text((const char *)file.data + file.size - PROBE_BYTES, PROBE_BYTES,
 			     SPEEDSCOPE_SCHEMA))

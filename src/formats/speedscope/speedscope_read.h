@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of the reader of speedscope files. The members of the file and of profiles are found first, as they may come in any
- * order; frames are read before the profiles, of which one event or sample at a time is looked at.
+ * The inside of the reader of speedscope files. The members of the file and of profiles are found
+ * first, as they may come in any order; frames are read before the profiles, of which one event or
+ * sample at a time is looked at.
  */
 #ifndef SONDE_SPEEDSCOPE_READ_H
 #define SONDE_SPEEDSCOPE_READ_H
@@ -87,7 +88,7 @@ enum sonde_status speedscope_read_frames(struct speedscope_reader *reader, size_
 enum sonde_status speedscope_read_ours(struct speedscope_reader *reader, size_t position,
 				       struct sonde_error *err);
 /* The function of a frame, by the number that the file gives. */
-enum sonde_status speedscope_function(struct speedscope_reader *reader, uint64_t frame,
+enum sonde_status speedscope_function(struct speedscope_reader *reader, uint64_t number,
 				      uint32_t *function, struct sonde_error *err);
 
 /* speedscope_read_profile.c: the profile of that number. */
@@ -95,8 +96,8 @@ enum sonde_status speedscope_read_profile(struct speedscope_reader *reader, size
 					  struct sonde_error *err);
 
 /*
- * A decimal number times 10^digits, rounded, as an integer; false where it is none, or too large. No double is
- * between, unless there is an exponent.
+ * A decimal number times 10^digits, rounded, as an integer; false where it is none, or too large.
+ * No double is between, unless there is an exponent.
  */
 bool speedscope_scaled(const char *text, size_t length, unsigned int digits, int64_t *value);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames of a speedscope file, and what sonde writes beside the profiles: processes, tracks, clocks. */
+/*
+ * Frames of a speedscope file, and what sonde writes beside the profiles: processes, tracks,
+ * clocks.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 

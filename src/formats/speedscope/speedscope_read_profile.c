@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Profiles of a speedscope file. Evented ones in a unit of time are calls, in any other unit values of contexts; sampled ones
- * are values and, where their weights are times, samples.
+ * Profiles of a speedscope file. Evented ones in a unit of time are calls, in any other unit values
+ * of contexts; sampled ones are values and, where their weights are times, samples.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -110,7 +110,8 @@ static void take_event_member(struct passage *passage, char first, struct event 
 	if (first == 'f' && json->token == SONDE_JSON_NUMBER)
 		event->has_frame = sonde_json_u64(json, &event->frame);
 	if (first == 'a' && json->token == SONDE_JSON_NUMBER) {
-		event->at = strtod(json->text, NULL);
+		if (!passage->has_times)
+			event->at = strtod(json->text, NULL);
 		event->has_at = !passage->has_times ||
 				speedscope_scaled(json->text, json->length,
 						  units[passage->profile->unit].digits,
@@ -170,7 +171,10 @@ static enum sonde_status add_call(struct passage *passage, const struct event *e
 	};
 	enum sonde_status status;
 
-	/* a track that went on after its last call had something else then, which the file does not have */
+	/*
+	 * a track that went on after its last call had something else then, which the file does not
+	 * have
+	 */
 	if (event->is_made || (event->is_end && event->at_ns <= passage->start))
 		return SONDE_OK;
 	passage->start = event->is_end ? passage->start : event->at_ns;

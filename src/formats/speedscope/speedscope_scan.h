@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds its way in a large JSON document without reading all of it: where the members of an object are, and where a value ends.
- * Nothing is checked beyond that; who reads a value checks it.
+ * Finds its way in a large JSON document without reading all of it: where the members of an object
+ * are, and where a value ends. Nothing is checked beyond that; who reads a value checks it.
  */
 #ifndef SONDE_SPEEDSCOPE_SCAN_H
 #define SONDE_SPEEDSCOPE_SCAN_H

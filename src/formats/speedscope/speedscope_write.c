@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes speedscope files: the sink, and calls as evented profiles. Whatever is closed was opened, in order: returns without a
- * call are left out, calls without a return are closed with the call around them, or at the end.
+ * Writes speedscope files: the sink, and calls as evented profiles. Whatever is closed was opened,
+ * in order: returns without a call are left out, calls without a return are closed with the call
+ * around them, or at the end.
  */
 #include "formats/speedscope/speedscope_write.h"
 
@@ -206,6 +207,8 @@ static enum sonde_status speedscope_writer_events(struct sonde_sink *sink, uint3
 	struct speedscope_lane *lane = NULL;
 	enum sonde_status status = take_lane(writer, track, &lane, err);
 
+	if (!lane)
+		return status;
 	for (size_t i = 0; !status && i < batch->count; i++) {
 		status = take_event(writer, lane, track, &batch->events[i], err);
 		if (!status)
@@ -268,8 +271,8 @@ static enum sonde_status speedscope_writer_samples(struct sonde_sink *sink, uint
 	struct speedscope_lane *lane = NULL;
 	enum sonde_status status = take_lane(writer_of(sink), track, &lane, err);
 
-	return status ? status :
-			speedscope_write_samples(writer_of(sink), lane, track, samples, count, err);
+	return lane ? speedscope_write_samples(writer_of(sink), lane, track, samples, count, err) :
+		      status;
 }
 
 static enum sonde_status speedscope_writer_values(struct sonde_sink *sink, uint32_t track,
@@ -279,7 +282,7 @@ static enum sonde_status speedscope_writer_values(struct sonde_sink *sink, uint3
 	struct speedscope_lane *lane = NULL;
 	enum sonde_status status = take_lane(writer_of(sink), track, &lane, err);
 
-	return status ? status : speedscope_write_values(writer_of(sink), lane, values, count, err);
+	return lane ? speedscope_write_values(writer_of(sink), lane, values, count, err) : status;
 }
 
 static enum sonde_status speedscope_writer_contexts(struct sonde_sink *sink,
@@ -305,7 +308,7 @@ static enum sonde_status speedscope_writer_track_end(struct sonde_sink *sink, ui
 	struct speedscope_lane *lane = NULL;
 	enum sonde_status status = take_lane(writer, track, &lane, err);
 
-	if (status)
+	if (!lane)
 		return status;
 	status = end_events(writer, lane, track, err);
 	if (!status)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of the writer of speedscope files. A track has three parts in the file, so that its lanes may come in any
- * order: its calls; the stacks of its samples; their weights, and its values.
+ * The inside of the writer of speedscope files. A track has three parts in the file, so that its
+ * lanes may come in any order: its calls; the stacks of its samples; their weights, and its values.
  */
 #ifndef SONDE_SPEEDSCOPE_WRITE_H
 #define SONDE_SPEEDSCOPE_WRITE_H
@@ -18,8 +18,11 @@
 
 /* Text is handed on when there is so much of it. */
 #define SPEEDSCOPE_WRITE_BYTES ((size_t)1 << 18)
-/* Frames of a stack of samples and values: all of them stand there each time, so there is an end to it. */
-#define SPEEDSCOPE_STACK_DEPTH 1024
+/*
+ * Frames of a stack of samples and values: all of them stand there each time, so there is an end to
+ * it.
+ */
+#define SPEEDSCOPE_STACK_DEPTH 512
 
 enum { SPEEDSCOPE_PART_EVENTS, SPEEDSCOPE_PART_STACKS, SPEEDSCOPE_PART_WEIGHTS, SPEEDSCOPE_PARTS };
 
@@ -106,9 +109,12 @@ struct speedscope_writer {
 void speedscope_write_head(struct speedscope_writer *writer, struct sonde_buffer *out);
 void speedscope_write_frames(struct speedscope_writer *writer, struct sonde_buffer *out);
 
-/* ,{"type":"evented","name":...,"unit":...,"sonde":{...} of a track; metric SONDE_NONE: of its times. */
+/*
+ * ,{"type":"evented","name":...,"unit":...,"sonde":{...} of a track, by the number of a metric;
+ * SONDE_NONE: of its times.
+ */
 void speedscope_write_profile_head(const struct speedscope_writer *writer, struct sonde_buffer *out,
-				   const char *type, uint32_t track, uint32_t metric);
+				   const char *type, uint32_t track, uint32_t number);
 
 /* Hands on what there is of a part, if it is much. */
 enum sonde_status speedscope_flush(struct speedscope_writer *writer, struct speedscope_lane *lane,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is around the profiles of a speedscope file: first the member of ours with processes, tracks and clocks, in the end
- * the frames. Functions may become known while events are read, so they come last.
+ * What is around the profiles of a speedscope file: first the member of ours with processes, tracks
+ * and clocks, in the end the frames. Functions may become known while events are read, so they come
+ * last.
  */
 #include <strings.h>
 

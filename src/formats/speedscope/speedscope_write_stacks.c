@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Samples and values as speedscope has them: stacks, each of them whole, and their weights. What is no function is
- * part of the function around it.
+ * Samples and values as speedscope has them: stacks, each of them whole, and their weights. What is
+ * no function is part of the function around it.
  */
 #include <math.h>
 #include <stdlib.h>

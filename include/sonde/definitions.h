@@ -71,6 +71,7 @@ struct sonde_track {
 	uint64_t os_id; /* thread id; UINT64_MAX where unknown */
 	enum sonde_track_kind kind;
 	bool unfinished;	/* the recorder did not close this track: its end may be lost */
+	bool name_made_up;	/* by a reader: the recording does not say how it is called */
 	uint64_t event_count;	/* as far as readable */
 	uint64_t time_first_ns; /* of the first event or sample; 0 where there is none */
 	uint64_t time_last_ns;	/* of the last one; 0 where there is none */

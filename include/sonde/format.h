@@ -15,6 +15,40 @@ struct sonde_format_style {
 	const char *help;
 };
 
+/*
+ * What a format may hold of those who took part, and of details, beside the lanes. What a target does not
+ * hold a pipeline counts as lost, under this name; the last three its writer does, which knows better.
+ */
+#define SONDE_FACT_LIST(X)                                                                         \
+	X(PROCESS_IDS, 0, "ids of processes")                                                      \
+	X(MACHINES, 1, "machines of processes")                                                    \
+	X(CLOCKS, 2, "clocks of processes")                                                        \
+	X(TRACK_NAMES, 3, "names of tracks")                                                       \
+	X(TRACK_IDS, 4, "ids of threads")                                                          \
+	X(ZONES, 5, "zones")                                                                       \
+	X(STREAMS, 6, "GPU streams")                                                               \
+	X(MODULES, 7, "modules of functions")                                                      \
+	X(MODULE_PLACES, 8, "build ids and places of modules")                                     \
+	X(SOURCE_PLACES, 9, "source places of functions")                                          \
+	X(RAW_NAMES, 10, "names before demangling")                                                \
+	X(DROPPED, 11, "numbers of dropped events")                                                \
+	X(ATTRIBUTES, 12, "attributes")                                                            \
+	X(REGISTERS, 13, "registers and stack bytes")                                              \
+	X(ANY_ARGUMENTS, 14, "arguments of returns, and of calls that are no scopes")
+
+enum sonde_fact {
+#define X(name, bit, text) SONDE_FACT_##name = 1 << (bit),
+	SONDE_FACT_LIST(X)
+#undef X
+};
+
+#define SONDE_FACTS_ALL ((1U << 15) - 1)
+
+/* Kinds of events as bits. */
+#define SONDE_KIND(name) (1U << SONDE_EVENT_##name)
+#define SONDE_KINDS_CALLS (SONDE_KIND(CALL) | SONDE_KIND(RETURN))
+#define SONDE_KINDS_ALL ((1U << SONDE_EVENT_KIND_COUNT) - 1)
+
 /* What the outside may know of a format. */
 struct sonde_format_info {
 	const char *name;	    /* "atf" */
@@ -22,6 +56,12 @@ struct sonde_format_info {
 	const char *shape;	    /* "folder", "file": what a recording of it is on disk */
 	unsigned int lanes_read;    /* bits of enum sonde_lane; 0: not read */
 	unsigned int lanes_written; /* likewise */
+	/*
+	 * What of the events, and which facts, it holds: SONDE_KIND() and enum sonde_fact. Events of
+	 * other kinds are counted as lost by its writer.
+	 */
+	unsigned int kinds;
+	unsigned int facts;
 	bool can_check;
 	bool can_recover;
 	const struct sonde_finding_type *const *findings; /* all it can find; NULL-terminated */

@@ -108,9 +108,12 @@ struct sonde_sink_ops {
 	void (*free)(struct sonde_sink *sink);
 };
 
+struct sonde_format_info;
+
 /* First member of every sink. */
 struct sonde_sink {
 	const struct sonde_sink_ops *ops;
+	const struct sonde_format_info *format; /* of a writer, by sonde_sink_create(); else NULL */
 };
 
 /* NULL is fine. */
@@ -208,7 +211,7 @@ struct sonde_run_options {
 /* What a run did; for the user's eyes. */
 struct sonde_run_result {
 	uint64_t events_read;
-	uint64_t events_written; /* synthetic ones included */
+	uint64_t events_written; /* synthetic ones included; of kinds that the target holds */
 	uint64_t calls_opened;	 /* of those: calls opened again at the start of a piece */
 	uint64_t calls_closed;	 /* and calls closed at its end, by this run */
 	uint64_t details_written;

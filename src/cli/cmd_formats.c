@@ -4,14 +4,20 @@
 
 #include "base/json.h"
 #include "cli/commands.h"
+#include "cli/formats_matrix.h"
 #include "cli/table.h"
 
 struct formats_options {
 	struct cli_common common;
 	bool json;
+	bool matrix;
 };
 
 static const struct cli_option formats_own_options[] = {
+	{ .name = "matrix",
+	  .kind = CLI_FLAG,
+	  .offset = offsetof(struct formats_options, matrix),
+	  .help = "what survives a conversion from each format to each other" },
 	CLI_JSON_OPTION(struct formats_options),
 	{ 0 },
 };
@@ -88,6 +94,8 @@ static void put_json(struct cli *cli)
 			sonde_json_member_string(&json, "suffix", format->suffix);
 		put_lanes_json(&json, "reads", format->lanes_read);
 		put_lanes_json(&json, "writes", format->lanes_written);
+		cli_put_held_json(&json, "reads_what", format, format->lanes_read);
+		cli_put_held_json(&json, "writes_what", format, format->lanes_written);
 		sonde_json_member_bool(&json, "checks", format->can_check);
 		sonde_json_member_bool(&json, "recovers", format->can_recover);
 		put_styles_json(&json, format->styles);
@@ -187,10 +195,14 @@ static int run(struct cli *cli, const void *options)
 {
 	const struct formats_options *formats = options;
 
-	if (formats->json) {
+	if (formats->matrix && formats->json)
+		cli_put_matrix_json(cli);
+	else if (formats->matrix)
+		cli_put_matrix(cli);
+	else if (formats->json)
 		put_json(cli);
+	if (formats->matrix || formats->json)
 		return CLI_OK;
-	}
 	put_table(cli);
 	put_styles(cli);
 	return CLI_OK;
@@ -203,7 +215,11 @@ const struct cli_command cmd_formats = {
 	.description = "Lists every format with its name (as --format and --to-format take it), "
 		       "whether it is a file or a folder, what can be done with it, and the kinds "
 		       "of data that it holds. Formats that can be written in several ways have "
-		       "words for them, which --style takes.",
+		       "words for them, which --style takes.\n"
+		       "\n"
+		       "--matrix shows what a conversion keeps: for each source and target whether all "
+		       "survives, and what a target has no place for. What a certain recording loses is "
+		       "in the loss report of its conversion.",
 	.section = CLI_SECTION_LOOK,
 	.options =
 		(const struct cli_option_group[]){
@@ -215,6 +231,7 @@ const struct cli_command cmd_formats = {
 		(const struct cli_example[]){
 			{ "sonde formats", "what can be read, written, checked and recovered" },
 			{ "sonde formats --json", "the same for a program" },
+			{ "sonde formats --matrix", "what survives from where to where" },
 			{ 0 },
 		},
 	.options_size = sizeof(struct formats_options),

@@ -52,13 +52,21 @@ void dump_profile_number(struct dump_profile *dump, double value)
 
 void dump_profile_label(struct dump_profile *dump, uint32_t context)
 {
+	const struct sonde_context *about =
+		context < dump->context_count ? &dump->contexts[context] : NULL;
+	const struct sonde_function *function =
+		about && about->kind == SONDE_CONTEXT_FUNCTION ?
+			sonde_definitions_function(dump->definitions, about->function) :
+			NULL;
 	char space[LABEL_LONGEST];
 
-	dump_profile_text(dump,
-			  context < dump->context_count ?
-				  sonde_context_label(dump->definitions, &dump->contexts[context],
-						      space, sizeof(space)) :
-				  "");
+	/* a name in full: a label is cut where the space ends */
+	if (function && function->name)
+		dump_profile_text(dump, sonde_definitions_string(dump->definitions, function->name));
+	else
+		dump_profile_text(dump, about ? sonde_context_label(dump->definitions, about, space,
+								    sizeof(space)) :
+						"");
 }
 
 uint32_t dump_profile_track(const struct dump_profile *dump, uint32_t number)

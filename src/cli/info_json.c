@@ -58,6 +58,7 @@ static void put_track(struct info_writer *writer, uint32_t id)
 	sonde_json_member_string(
 		writer->json, "name",
 		sonde_definitions_track_label(writer->info.definitions, id, space));
+	sonde_json_member_bool(writer->json, "named", track->name && !track->name_made_up);
 	sonde_json_member_string(writer->json, "kind", info_track_kind_name(track->kind));
 	sonde_json_member_u64(writer->json, "slot", track->slot);
 	put_or_null(writer, "os_id", track->os_id, UINT64_MAX);
@@ -95,6 +96,8 @@ static void put_function(struct info_writer *writer, uint32_t id)
 	sonde_json_member_string(
 		writer->json, "name",
 		sonde_definitions_function_label(writer->info.definitions, id, space));
+	if (function->raw_name)
+		put_string(writer, "raw_name", function->raw_name);
 	put_or_null(writer, "module", function->module, SONDE_NONE);
 	if (function->has_key)
 		put_hex(writer, "key", function->key);

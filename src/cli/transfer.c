@@ -291,53 +291,25 @@ static void put_written(struct sonde_buffer *out, const struct sonde_run_result 
 	cli_put_counted(out, result->details_written, "detail");
 }
 
-static void put_lanes(struct sonde_buffer *out, unsigned int lanes)
+/* A source that the target can hold nothing of: who could? */
+static void hint_at_holders(struct transfer *transfer)
 {
-	static const struct {
-		unsigned int lane;
-		const char *name;
-	} all[] = {
-#define X(name, bit, text) { SONDE_LANE_##name, text },
-		SONDE_LANE_LIST(X)
-#undef X
-	};
-	size_t count = 0;
+	struct sonde_buffer names = { 0 };
 
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		if (!(lanes & all[i].lane))
-			continue;
-		sonde_buffer_put_text(out, count++ ? ", " : "");
-		sonde_buffer_put_text(out, all[i].name);
-	}
-}
-
-/* Nothing of what the source has was written: what is that, and who could hold it? */
-static void tell_nothing_held(struct transfer *transfer)
-{
-	unsigned int lanes = sonde_recording_lanes(transfer->sources[0]);
-	struct sonde_buffer text = { 0 };
-	size_t count = 0;
-
-	sonde_buffer_put_text(&text, "nothing but definitions was written: the recording has ");
-	put_lanes(&text, lanes);
-	sonde_buffer_put_format(&text, ", which format %s does not hold", transfer->format.name);
 	for (size_t i = 0; i < sonde_format_count(); i++) {
 		const struct sonde_format_info *info = sonde_format_info(sonde_format_at(i));
 
-		if (!(info->lanes_written & lanes & ~(unsigned int)SONDE_LANE_BLOBS))
-			continue;
-		sonde_buffer_put_format(
-			&text, count++ ? ", %s" : "; formats that hold some of it: %s", info->name);
+		if (info->lanes_written & SONDE_LANE_VALUES)
+			sonde_buffer_put_format(&names, names.size ? ", %s" : "%s", info->name);
 	}
-	if (sonde_buffer_text(&text))
-		cli_note(transfer->cli, "%s", text.data);
-	sonde_buffer_release(&text);
+	if (sonde_buffer_text(&names) && names.size)
+		cli_hint(transfer->cli, "formats that hold such values: %s", names.data);
+	sonde_buffer_release(&names);
 }
 
 static void tell_if_empty(struct transfer *transfer)
 {
 	const struct sonde_run_result *result = &transfer->result;
-	unsigned int lanes = sonde_recording_lanes(transfer->sources[0]);
 
 	if (result->events_written || result->samples_written || result->values_written)
 		return;
@@ -346,8 +318,6 @@ static void tell_if_empty(struct transfer *transfer)
 	else if (result->events_read || result->samples_read)
 		cli_note(transfer->cli,
 			 "nothing but definitions was written; what was lost says why");
-	else if (lanes & (SONDE_LANE_CONTEXTS | SONDE_LANE_VALUES | SONDE_LANE_SAMPLES))
-		tell_nothing_held(transfer);
 }
 
 static void put_summary(struct transfer *transfer)
@@ -392,8 +362,12 @@ static int tell(struct transfer *transfer, enum sonde_status status, const struc
 	bool written = status == SONDE_OK;
 	int code = CLI_OK;
 
-	if (!written && !(options->strict && status == SONDE_LIMIT))
-		return cli_fail(transfer->cli, err);
+	if (!written && !(options->strict && status == SONDE_LIMIT)) {
+		code = cli_fail(transfer->cli, err);
+		if (status == SONDE_UNSUPPORTED)
+			hint_at_holders(transfer);
+		return code;
+	}
 	if (written && transfer->standard_output.path)
 		code = cli_standard_output_send(transfer->cli, &transfer->standard_output);
 	if (code != CLI_OK)

@@ -319,7 +319,9 @@ enum sonde_status sonde_sink_create(const char *path, const struct sonde_create_
 	status = sonde_format_check_style(format, options->style, err);
 	if (!status && options->replace)
 		status = sonde_format_check_replaced(path, err);
-	if (status)
-		return status;
-	return format->create(path, options, sink, err);
+	if (!status)
+		status = format->create(path, options, sink, err);
+	if (!status)
+		(*sink)->format = &format->info;
+	return status;
 }

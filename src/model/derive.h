@@ -59,8 +59,11 @@ enum sonde_status sonde_derive_profile_new(struct sonde_derived_profile *profile
  */
 struct sonde_derived_events;
 
-/* Calls deeper than that are left out: they belong to the last one that is not. */
-#define SONDE_DERIVED_DEPTH 8192
+/*
+ * Calls deeper than that are left out: they belong to the last one that is not. From one sample to the next
+ * as many events may follow, so that a small hostile file must not have paths without any end.
+ */
+#define SONDE_DERIVED_DEPTH (1 << 17)
 
 enum sonde_status sonde_derived_events_new(struct sonde_recording *recording,
 					   struct sonde_derived_events **derived,

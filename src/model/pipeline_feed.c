@@ -4,6 +4,8 @@
  * tally counts what arrives. The filters are in cut.c, select.c, shift.c, renumber.c and
  * derive_profile.c.
  */
+#include <sonde/format.h>
+
 #include "model/pipeline_private.h"
 
 static void count_details(struct tally *tally, const struct sonde_batch *batch)
@@ -12,9 +14,11 @@ static void count_details(struct tally *tally, const struct sonde_batch *batch)
 		const struct sonde_event *event = &batch->events[i];
 
 		tally->counters += event->kind == SONDE_EVENT_COUNTER;
+		tally->not_held += !(tally->kinds >> event->kind & 1);
 		if (!sonde_event_has_detail(event))
 			continue;
 		tally->links++;
+		tally->links_lost += !(tally->kinds >> event->kind & 1);
 		tally->details += event->detail < tally->detail_end;
 	}
 }
@@ -267,11 +271,16 @@ static enum sonde_status open_cursor(const struct source *source, uint32_t track
 
 static void add_tally(struct run *run, const struct tally *tally)
 {
-	atomic_fetch_add(&run->events_written, tally->written);
+	atomic_fetch_add(&run->events_fed, tally->written);
+	atomic_fetch_add(&run->events_written, tally->written - tally->not_held);
 	atomic_fetch_add(&run->calls_opened, tally->opened);
 	atomic_fetch_add(&run->calls_closed, tally->closed);
 	atomic_fetch_add(&run->details, tally->details);
-	atomic_fetch_add(&run->details_written, tally->links - tally->unread);
+	atomic_fetch_add(&run->details_written,
+			 tally->links - tally->links_lost -
+				 (tally->unread < tally->links - tally->links_lost ?
+					  tally->unread :
+					  tally->links - tally->links_lost));
 	atomic_fetch_add(&run->samples_written, tally->samples);
 	atomic_fetch_add(&run->values_written, tally->values);
 	atomic_fetch_add(&run->not_calls, tally->not_calls);
@@ -324,6 +333,8 @@ enum sonde_status sonde_run_piece(void *user, size_t number, struct sonde_error 
 		.base.ops = &tally_ops,
 		.run = run,
 		.derives_profile = source->derives_profile,
+		.kinds = run->sink->format && run->sink->format->kinds ? run->sink->format->kinds :
+									 SONDE_KINDS_ALL,
 		.detail_count = track->detail_count,
 		.detail_end = source->recording->details_by_event ? track->event_count :
 								    track->detail_count,

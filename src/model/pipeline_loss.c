@@ -111,13 +111,15 @@ enum sonde_status sonde_run_count_loss(struct run *run, struct sonde_error *err)
 	if (!status)
 		status = count_formulas(run, err);
 	if (!status)
+		status = sonde_run_count_facts(run, err);
+	if (!status)
 		status = sonde_loss_add(run->loss, "samples",
 					"the target does not hold samples: events derived from "
 					"samples stand for them",
 					run->samples_derived, err);
 	if (!status && !sonde_run_holds(run, SONDE_LANE_EVENTS))
 		status = sonde_loss_add(run->loss, "events", "the target does not hold events",
-					run->events_written - run->events_derived_from, err);
+					run->events_fed - run->events_derived_from, err);
 	if (!status)
 		status = count_derived_profile(run, err);
 	if (!status && !sonde_run_holds(run, SONDE_LANE_DETAILS))

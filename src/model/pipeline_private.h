@@ -66,7 +66,7 @@ struct run {
 	struct sonde_context_union *tree;   /* of several trees, or of what is derived; or NULL */
 	struct sonde_derived_profile derived_profile;
 	/* for the result */
-	_Atomic uint64_t events_read, events_written, calls_opened, calls_closed, details,
+	_Atomic uint64_t events_read, events_fed, events_written, calls_opened, calls_closed, details,
 		details_written, details_unlinked;
 	_Atomic uint64_t samples_read, samples_written, values_written;
 	_Atomic uint64_t samples_derived;     /* samples that became events */
@@ -111,6 +111,9 @@ struct tally {
 	uint64_t unread;   /* links whose detail the sink could not get */
 	uint64_t samples, values;
 	uint64_t not_calls, exceptions;
+	unsigned int kinds;  /* of events that the target holds */
+	uint64_t not_held;   /* events of other kinds, */
+	uint64_t links_lost; /* and their details */
 };
 
 /* pipeline_feed.c: one track. The first run of a derivation, and the one that feeds the sink. */
@@ -129,6 +132,9 @@ void sonde_run_release_profile(struct run *run);
 
 /* pipeline_loss.c: what all is lost, after everything was fed. */
 enum sonde_status sonde_run_count_loss(struct run *run, struct sonde_error *err);
+
+/* pipeline_facts.c: what the target does not hold of definitions. */
+enum sonde_status sonde_run_count_facts(struct run *run, struct sonde_error *err);
 
 /* How much there is in a lane of a source, as far as that can be told; at least 1. */
 uint64_t sonde_run_count_lane(struct sonde_recording *recording, unsigned int lane);

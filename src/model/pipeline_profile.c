@@ -44,6 +44,29 @@ static enum sonde_status refuse_selection(const struct source *source, struct so
 			  sonde_recording_path(source->recording));
 }
 
+/*
+ * A profile without samples says how long, and not when: calls made of it would have times that
+ * somebody made up. Where the target holds nothing else there is nothing to be written.
+ */
+static enum sonde_status refuse_values(struct source *source, struct sonde_error *err)
+{
+	uint64_t count = 0;
+	enum sonde_status status = sonde_recording_value_count(source->recording, &count, err);
+
+	if (status || !count)
+		return status;
+	return sonde_fail(err, SONDE_UNSUPPORTED, SONDE_NO_OFFSET,
+			  "%s has values of calling contexts and neither events nor samples: it "
+			  "says how long, but not when, and the target holds events only",
+			  sonde_recording_path(source->recording));
+}
+
+static bool has_only_values(const struct source *source)
+{
+	return has(source, SONDE_LANE_VALUES) &&
+	       !has(source, SONDE_LANE_EVENTS) && !has(source, SONDE_LANE_SAMPLES);
+}
+
 static enum sonde_status plan_source(struct run *run, struct source *source,
 				     struct sonde_error *err)
 {
@@ -67,6 +90,8 @@ static enum sonde_status plan_source(struct run *run, struct source *source,
 	}
 	if (source->passes_values)
 		return find_points(source, err);
+	if (has_only_values(source) && sonde_run_holds(run, SONDE_LANE_EVENTS))
+		return refuse_values(source, err);
 	if (!source->passes_samples && has(source, SONDE_LANE_SAMPLES) &&
 	    !has(source, SONDE_LANE_EVENTS) && sonde_run_holds(run, SONDE_LANE_EVENTS))
 		return sonde_derived_events_new(source->recording, &source->derived, err);

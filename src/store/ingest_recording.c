@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "formats/format.h"
 #include "formats/zts/zts_builder.h"
 #include "store/ingest.h"
 
@@ -71,7 +72,7 @@ enum sonde_status sonde_ingest_recording(struct sonde_store *store,
 	struct sonde_run_options run = { .loss = of->loss, .progress = of->progress };
 	struct ingest ingest = {
 		.builder = {
-			.base.ops = &ingest_ops,
+			.base = { .ops = &ingest_ops, .format = &sonde_format_zts.info },
 			.split_by = of->split_by,
 			.service = of->service,
 			.host = of->host,

@@ -169,7 +169,7 @@ ok $? "measurements"
 run diff before.m after.m
 exits 0 "measurements are compared"
 out_has '^time +2\.520 ms -> 3\.540 ms, \+1\.02 ms \(\+40\.5 %\)$' "their whole"
-out_has '^ +\+1\.00 ms +\+50\.0 % +2\.00 ms +3\.00 ms .* \[slower\]\+0x0$' "by address"
+out_has '^ +\+1\.00 ms +\+50\.0 % +2\.00 ms +3\.00 ms .* slower$' "by name"
 run diff --exact -q old old.wtf-trace
 silent "-q"
 run diff --exact before after

@@ -204,6 +204,14 @@ static enum sonde_status memory_contexts(struct sonde_recording *recording,
 	struct memory *memory = recording->data;
 
 	(void)err;
+	/* parents come before their children */
+	for (size_t i = memory->contexts.count; i-- > 1;) {
+		const struct sonde_context *context = &memory->contexts.items[i];
+		struct sonde_context *parent = &memory->contexts.items[context->parent];
+
+		if (parent->end < context->end)
+			parent->end = context->end;
+	}
 	*contexts = memory->contexts.items;
 	*count = (uint32_t)memory->contexts.count;
 	return SONDE_OK;
@@ -534,9 +542,6 @@ uint32_t memory_add_context(struct sonde_recording *recording, uint32_t parent,
 		.relation = (uint8_t)relation,
 		.end = number + 1,
 	};
-	for (uint32_t above = parent; above != SONDE_NONE;
-	     above = memory->contexts.items[above].parent)
-		memory->contexts.items[above].end = number + 1;
 	recording->lanes |= SONDE_LANE_CONTEXTS;
 	return number;
 }

@@ -313,6 +313,7 @@ enum {
 	TOP_TIME_START,
 	TOP_TIME_END,
 	TOP_CLOCK,
+	TOP_CLOCK_NAME,
 	TOP_VERSION,
 	TOP_PID,
 	TOP_NAME,
@@ -333,6 +334,7 @@ static const struct manifest_field top_fields[] = {
 	[TOP_TIME_START] = { .name = "time_start_ns", .type = FIELD_NUMBER },
 	[TOP_TIME_END] = { .name = "time_end_ns", .type = FIELD_NUMBER },
 	[TOP_CLOCK] = { .name = "clock_type", .type = FIELD_NUMBER },
+	[TOP_CLOCK_NAME] = { .name = "clock_name", .type = FIELD_TEXT },
 	[TOP_VERSION] = { .name = "format_version", .type = FIELD_TEXT },
 	[TOP_PID] = { .name = "pid", .type = FIELD_NUMBER },
 	[TOP_NAME] = { .name = "process_name", .type = FIELD_TEXT },
@@ -355,6 +357,7 @@ static void take_top(struct manifest_reader *reader, struct manifest_object *obj
 	manifest->time_end_ns = object->value[TOP_TIME_END];
 	manifest->has_clock = object_has(object, TOP_CLOCK);
 	manifest->clock_type = (uint32_t)object->value[TOP_CLOCK];
+	manifest->clock_name = (uint32_t)object_get(object, TOP_CLOCK_NAME, 0);
 	if (object_get(object, TOP_PID, UINT64_MAX) < SONDE_NONE)
 		manifest->pid = (uint32_t)object->value[TOP_PID];
 	manifest->process_name = (uint32_t)object_get(object, TOP_NAME, 0);

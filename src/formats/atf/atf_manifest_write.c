@@ -239,11 +239,15 @@ static void write_times(struct manifest *manifest, uint32_t process)
 
 static void write_clock(struct manifest *manifest, const struct sonde_process *process)
 {
+	const struct sonde_clock *clock =
+		sonde_definitions_clock(manifest->definitions, process->clock);
 	uint32_t count = sonde_definitions_anchor_count(manifest->definitions);
 	struct sonde_json_writer *json = &manifest->json;
 	bool open = false;
 
 	sonde_json_member_u64(json, "clock_type", atf_clock_type(manifest->definitions, process));
+	if (clock && clock->kind > SONDE_CLOCK_BOOTTIME)
+		sonde_json_member_string(json, "clock_name", sonde_clock_kind_name(clock->kind));
 	for (uint32_t i = 0; i < count; i++) {
 		const struct sonde_anchor *anchor =
 			sonde_definitions_anchor(manifest->definitions, i);

@@ -392,14 +392,29 @@ static enum sonde_clock_kind clock_of(unsigned int value)
 	return value <= SONDE_CLOCK_BOOTTIME ? (enum sonde_clock_kind)value : SONDE_CLOCK_UNKNOWN;
 }
 
+/* A clock that the files have no number for is named in the manifest. */
+static enum sonde_clock_kind named_clock(const struct sonde_definitions *definitions, uint32_t name)
+{
+	const char *text = sonde_definitions_string(definitions, name);
+
+	for (unsigned int kind = SONDE_CLOCK_BOOTTIME + 1; kind <= SONDE_CLOCK_REALTIME; kind++) {
+		if (!strcmp(text, sonde_clock_kind_name((enum sonde_clock_kind)kind)))
+			return (enum sonde_clock_kind)kind;
+	}
+	return SONDE_CLOCK_UNKNOWN;
+}
+
 static enum sonde_status define_clock(struct opener *opener, const struct atf_manifest *manifest,
 				      unsigned int clock_type, uint32_t *clock,
 				      struct sonde_error *err)
 {
 	struct sonde_clock definition = { .kind = clock_of(clock_type) };
-	const char *name = sonde_clock_kind_name(definition.kind);
 	enum sonde_status status;
+	const char *name;
 
+	if (definition.kind == SONDE_CLOCK_UNKNOWN)
+		definition.kind = named_clock(opener->definitions, manifest->clock_name);
+	name = sonde_clock_kind_name(definition.kind);
 	status = sonde_definitions_add_string(opener->definitions, name, strlen(name),
 					      &definition.name, err);
 	if (status == SONDE_OK)

@@ -6,6 +6,7 @@
 #include "formats/cff/cff_findings.h"
 #include "formats/cff/cff_read.h"
 
+#define FACTS (SONDE_FACTS_ALL & ~(unsigned int)(SONDE_FACT_REGISTERS | SONDE_FACT_ANY_ARGUMENTS))
 #define LANES (SONDE_LANE_EVENTS | SONDE_LANE_DETAILS | SONDE_LANE_BLOBS)
 
 static const struct sonde_format_style json_styles[] = {
@@ -23,6 +24,8 @@ const struct sonde_format sonde_format_cff = {
 		.suffix = ".wtf-trace",
 		.lanes_read = LANES,
 		.lanes_written = LANES,
+		.kinds = SONDE_KINDS_ALL & ~SONDE_KIND(OTHER),
+		.facts = FACTS,
 		.can_check = true,
 		.can_recover = true,
 		.findings = cff_finding_list,
@@ -43,6 +46,8 @@ const struct sonde_format sonde_format_cff_json = {
 		.suffix = ".wtf-json",
 		.lanes_read = LANES,
 		.lanes_written = LANES,
+		.kinds = SONDE_KINDS_ALL & ~SONDE_KIND(OTHER),
+		.facts = FACTS,
 		.can_check = true,
 		.can_recover = true,
 		.styles = json_styles,
@@ -60,6 +65,7 @@ const struct sonde_format sonde_format_wtf_calls = {
 		.title = "wtf-calls",
 		.shape = "file",
 		.lanes_read = LANES,
+		.kinds = SONDE_KINDS_CALLS,
 		.can_check = true,
 		.can_recover = true,
 	},

@@ -27,6 +27,7 @@ const struct sonde_format sonde_format_hpcdb = {
 		.shape = "folder",
 		.lanes_read = LANES,
 		.lanes_written = HPCDB_LANES_WRITTEN,
+		.facts = SONDE_FACT_STREAMS | SONDE_FACT_MODULES | SONDE_FACT_SOURCE_PLACES,
 		.can_check = true,
 		.can_recover = true,
 		.findings = hpcdb_finding_list,

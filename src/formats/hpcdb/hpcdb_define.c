@@ -418,7 +418,7 @@ static enum sonde_status define_track(struct hpcdb_recording *database, uint32_t
 	struct hpcdb_profile_info info =
 		hpcdb_profile_at(&database->profile, database->track_profiles[number]);
 	struct sonde_identity identities[SONDE_IDENTITY_LIMIT];
-	struct sonde_track track = { 0 };
+	struct sonde_track track = { .name_made_up = true };
 	char key[128] = "", text[256];
 	size_t count, used = 0;
 	enum sonde_status status;

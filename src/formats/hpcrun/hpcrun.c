@@ -29,6 +29,7 @@ const struct sonde_format sonde_format_hpcrun = {
 		.shape = "folder",
 		.lanes_read = LANES,
 		.lanes_written = LANES,
+		.facts = SONDE_FACT_PROCESS_IDS | SONDE_FACT_STREAMS,
 		.can_check = true,
 		.can_recover = true,
 		.findings = hpcrun_finding_list,

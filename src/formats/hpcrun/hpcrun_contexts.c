@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/hpcrun/hpcrun_layout.h"
 #include "formats/hpcrun/hpcrun_read.h"
 #include "model/recording.h"
 
@@ -168,10 +169,17 @@ static void spell(uint64_t ip, char text[24])
 		snprintf(text, 24, "0x%" PRIx64, ip);
 }
 
-static enum sonde_status define_placeholder(struct sonde_definitions *definitions,
-					    struct sonde_key_map *functions, uint64_t ip,
-					    uint32_t *function, struct sonde_error *err)
+/* Functions that are defined on the way. */
+struct making {
+	struct sonde_definitions *definitions;
+	struct sonde_key_map placeholders; /* by ip */
+	struct sonde_key_map named;	   /* by module and ip */
+};
+
+static enum sonde_status define_placeholder(struct making *making, uint64_t ip, uint32_t *function,
+					    struct sonde_error *err)
 {
+	struct sonde_definitions *definitions = making->definitions;
 	struct sonde_function definition = {
 		.module = SONDE_NONE,
 		.has_key = true,
@@ -181,7 +189,7 @@ static enum sonde_status define_placeholder(struct sonde_definitions *definition
 	char spelled[24], name[32];
 	enum sonde_status status;
 
-	*function = sonde_key_map_find(functions, ip);
+	*function = sonde_key_map_find(&making->placeholders, ip);
 	if (*function != UINT32_MAX)
 		return SONDE_OK;
 	spell(ip, spelled);
@@ -192,7 +200,34 @@ static enum sonde_status define_placeholder(struct sonde_definitions *definition
 					      err);
 	if (!status)
 		status = sonde_definitions_add_function(definitions, &definition, function, err);
-	if (!status && !sonde_key_map_add(functions, ip, *function))
+	if (!status && !sonde_key_map_add(&making->placeholders, ip, *function))
+		status = sonde_fail_nomem(err);
+	return status;
+}
+
+/* "[main]" -> the function main: see HPCRUN_NAMED_LIMIT. *function stays as it is where it is no such. */
+static enum sonde_status define_named(struct making *making, const struct hpcrun_tree_node *node,
+				      uint32_t *function, struct sonde_error *err)
+{
+	struct sonde_definitions *definitions = making->definitions;
+	const struct sonde_module *module = sonde_definitions_module(definitions, node->module);
+	const char *path = module ? sonde_definitions_string(definitions, module->path) : "";
+	struct sonde_function definition = { .module = SONDE_NONE };
+	size_t length = strlen(path);
+	uint64_t key = (uint64_t)node->module * HPCRUN_NAMED_LIMIT + node->ip;
+	enum sonde_status status;
+
+	if (node->ip >= HPCRUN_NAMED_LIMIT || length < 2 || *path != '[' || path[length - 1] != ']')
+		return SONDE_OK;
+	*function = sonde_key_map_find(&making->named, key);
+	if (*function != UINT32_MAX)
+		return SONDE_OK;
+	definition.process = module->process;
+	status = sonde_definitions_add_string(definitions, path + 1, length - 2, &definition.name,
+					      err);
+	if (!status)
+		status = sonde_definitions_add_function(definitions, &definition, function, err);
+	if (!status && !sonde_key_map_add(&making->named, key, *function))
 		status = sonde_fail_nomem(err);
 	return status;
 }
@@ -208,23 +243,27 @@ static enum sonde_status make_entry(struct sonde_definitions *definitions,
 	return sonde_definitions_add_string(definitions, name, strlen(name), &context->name, err);
 }
 
-static enum sonde_status make_context(struct sonde_definitions *definitions,
-				      struct sonde_key_map *functions,
-				      const struct hpcrun_tree_node *node,
+static enum sonde_status make_context(struct making *making, const struct hpcrun_tree_node *node,
 				      struct sonde_context *context, struct sonde_error *err)
 {
+	enum sonde_status status;
+
 	context->relation = SONDE_CONTEXT_CALLED;
 	switch (node->module) {
 	case HPCRUN_TREE_ENTRY:
-		return make_entry(definitions, context, (uint8_t)node->ip, err);
+		return make_entry(making->definitions, context, (uint8_t)node->ip, err);
 	case HPCRUN_TREE_PLACEHOLDER:
 		context->kind = SONDE_CONTEXT_FUNCTION;
-		return define_placeholder(definitions, functions, node->ip, &context->function,
-					  err);
+		return define_placeholder(making, node->ip, &context->function, err);
 	case HPCRUN_TREE_UNKNOWN_FUNCTION:
 		context->kind = SONDE_CONTEXT_FUNCTION;
 		return SONDE_OK;
 	default:
+		status = define_named(making, node, &context->function, err);
+		if (status || context->function != SONDE_NONE) {
+			context->kind = SONDE_CONTEXT_FUNCTION;
+			return status;
+		}
 		context->kind = SONDE_CONTEXT_INSTRUCTION;
 		if (node->module != HPCRUN_TREE_UNKNOWN_MODULE)
 			context->module = node->module;
@@ -240,7 +279,7 @@ enum sonde_status hpcrun_make_contexts(struct hpcrun_recording *data,
 	const struct hpcrun_tree *tree = &data->tree;
 	size_t count = tree->nodes.count;
 	uint32_t *ends = malloc((count + 1) * sizeof(*ends));
-	struct sonde_key_map functions = { NULL };
+	struct making making = { .definitions = definitions };
 	enum sonde_status status = SONDE_OK;
 
 	data->numbers = malloc((count + 1) * sizeof(*data->numbers));
@@ -261,10 +300,11 @@ enum sonde_status hpcrun_make_contexts(struct hpcrun_recording *data,
 			.end = ends[i],
 		};
 		if (i)
-			status = make_context(definitions, &functions, node, context, err);
+			status = make_context(&making, node, context, err);
 	}
 	data->context_count = (uint32_t)count;
-	sonde_key_map_release(&functions);
+	sonde_key_map_release(&making.placeholders);
+	sonde_key_map_release(&making.named);
 	free(ends);
 	return status;
 }

@@ -81,4 +81,10 @@ enum hpcrun_section {
 #define HPCTRACE_RECORD_SIZE 12
 #define HPCTRACE_RECORD_SIZE_DATA 16
 
+/*
+ * Not of the document: a module "[main]" with addresses below this is a function of that name, which sonde knew
+ * without an address. No module has code there, it is where the header of an ELF file lies.
+ */
+#define HPCRUN_NAMED_LIMIT 64
+
 #endif

@@ -345,7 +345,8 @@ static enum sonde_status define_pairs(struct opening *opening, const struct hpcr
 static enum sonde_status define_process(struct opening *opening, const struct hpcrun_input *input,
 					struct sonde_text_map *processes, uint32_t *id)
 {
-	struct sonde_process process = { .os_id = input->pid, .os = SONDE_OS_LINUX };
+	struct sonde_process process = { .os_id = input->pid ? input->pid : SONDE_NONE,
+					 .os = SONDE_OS_LINUX };
 	size_t length = strlen(input->process_key);
 	enum sonde_status status;
 
@@ -390,6 +391,7 @@ static enum sonde_status define_track(struct opening *opening, const struct hpcr
 		.slot = input->slot,
 		.os_id = UINT64_MAX,
 		.kind = stream ? SONDE_TRACK_GPU_STREAM : SONDE_TRACK_THREAD,
+		.name_made_up = true,
 		.sample_count = input->sample_count,
 		.time_first_ns = input->time_first_ns,
 		.time_last_ns = input->time_last_ns,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/hpcrun/hpcrun_layout.h"
 #include "formats/hpcrun/hpcrun_sink.h"
 
 /* A load map numbers modules with 16 bits; some numbers are taken. */
@@ -16,13 +17,19 @@ static const char held_back[] =
 	"hpcrun profiles hold addresses; what lies there is looked up again "
 	"from binaries or hpcstruct files";
 
+/* A module that was made up for functions of one name, and how many there are so far. */
+struct made_module {
+	uint32_t module;
+	uint32_t uses;
+};
+
 struct making {
 	struct hpcrun_sink_nodes *nodes;
 	const struct sonde_context *contexts;
 	uint32_t *base;		     /* context -> node that its function was called from */
-	struct sonde_text_map paths; /* of modules that were made up -> number in `uses` */
-	SONDE_VEC(uint32_t) uses;    /* how many functions are called so */
-	uint64_t lines, loops, inlined, named, entries, places, unnamed_rest;
+	struct sonde_text_map paths; /* of modules that were made up -> number in `made_up` */
+	SONDE_VEC(struct made_module) made_up;
+	uint64_t lines, loops, inlined, named, entries, unnamed_rest;
 	struct sonde_error *err;
 };
 
@@ -64,55 +71,74 @@ static enum sonde_status take_modules(struct hpcrun_sink_nodes *nodes, struct so
 	return status;
 }
 
-/*
- * "[main]", and "[main #2]" for another function of that name: readers take modules of one path
- * for one. NULL where memory failed.
- */
-static const char *name_module(struct making *making, uint32_t function)
+/* Makes a module of that path for a name; its place in `made_up`. */
+static enum sonde_status make_module(struct making *making, const struct sonde_buffer *path,
+				     uint32_t *place)
 {
-	char space[SONDE_LABEL_SIZE], path[SONDE_LABEL_SIZE + 32];
-	const char *copy, *label = "unknown";
-	uint32_t known, *count;
+	const char *copy = sonde_arena_copy_text(&making->nodes->texts, path->data, path->size);
+	struct made_module *made = sonde_vec_push(&making->made_up);
+	enum sonde_status status;
+
+	if (!copy || !made)
+		return sonde_fail_nomem(making->err);
+	*place = (uint32_t)making->made_up.count - 1;
+	status = add_module(making->nodes, copy, SONDE_NONE, &made->module, making->err);
+	made->uses = 0;
+	if (!status && !sonde_text_map_add(&making->paths, copy, path->size, *place))
+		status = sonde_fail_nomem(making->err);
+	return status;
+}
+
+/*
+ * "[main]": a function that has no address is written as a module of its name, and functions of the same
+ * name at addresses in it where no code can be (hpcrun_layout.h). Further ones are "[main #2]".
+ */
+static enum sonde_status name_function(struct making *making, uint32_t function, uint32_t *module,
+				       uint64_t *ip)
+{
+	char space[SONDE_LABEL_SIZE];
+	const char *label = "unknown";
+	struct sonde_buffer path = { 0 };
+	enum sonde_status status = SONDE_OK;
+	uint32_t place = UINT32_MAX;
 
 	if (function != SONDE_NONE)
 		label = sonde_definitions_function_label(making->nodes->definitions, function,
 							 space);
-	snprintf(path, sizeof(path), "[%s]", label);
-	known = sonde_text_map_find(&making->paths, path, strlen(path));
-	if (known < making->uses.count)
-		snprintf(path, sizeof(path), "[%s #%u]", label, ++making->uses.items[known]);
-	copy = sonde_arena_copy_text(&making->nodes->texts, path, strlen(path));
-	if (!copy || known != UINT32_MAX)
-		return copy;
-	count = sonde_vec_push(&making->uses);
-	if (!count || !sonde_text_map_add(&making->paths, copy, strlen(copy),
-					  (uint32_t)making->uses.count - 1))
-		return NULL;
-	*count = 1;
-	return copy;
+	for (unsigned int number = 1; !status; number++) {
+		sonde_buffer_clear(&path);
+		sonde_buffer_put_format(&path, number > 1 ? "[%s #%u]" : "[%s]", label, number);
+		if (!sonde_buffer_text(&path)) {
+			status = sonde_fail_nomem(making->err);
+			break;
+		}
+		place = sonde_text_map_find(&making->paths, path.data, path.size);
+		if (place == UINT32_MAX)
+			status = make_module(making, &path, &place);
+		if (!status && making->made_up.items[place].uses < HPCRUN_NAMED_LIMIT)
+			break;
+	}
+	sonde_buffer_release(&path);
+	if (status)
+		return status;
+	*module = making->made_up.items[place].module;
+	*ip = making->made_up.items[place].uses++;
+	return SONDE_OK;
 }
 
-/* What else is known of a function that is written as a module. */
-static void count_places(struct making *making, uint32_t number)
-{
-	const struct sonde_function *function =
-		sonde_definitions_function(making->nodes->definitions, number);
-
-	making->places += function && (function->file || function->module != SONDE_NONE);
-}
-
-/* "[main]": where nobody knows the module of a function, its name is one. */
+/* Where a function is that has no address: in a module of its name. */
 static enum sonde_status module_of_function(struct making *making, uint32_t function,
 					    uint32_t *module, uint64_t *ip)
 {
 	struct hpcrun_sink_nodes *nodes = making->nodes;
+	uint32_t made = sonde_key_map_find(&nodes->made, function);
 	enum sonde_status status;
-	const char *path;
 
-	*ip = 0;
-	*module = sonde_key_map_find(&nodes->made, function);
-	if (*module != UINT32_MAX)
+	if (made != UINT32_MAX) {
+		*module = made / HPCRUN_NAMED_LIMIT;
+		*ip = made % HPCRUN_NAMED_LIMIT;
 		return SONDE_OK;
+	}
 	if (nodes->modules.count - nodes->definition_count >= MODULE_LIMIT / 2) {
 		making->unnamed_rest++;
 		*ip = function;
@@ -124,12 +150,9 @@ static enum sonde_status module_of_function(struct making *making, uint32_t func
 		*module = nodes->rest;
 		return status;
 	}
-	path = name_module(making, function);
-	if (!path)
-		return sonde_fail_nomem(making->err);
-	count_places(making, function);
-	status = add_module(nodes, path, SONDE_NONE, module, making->err);
-	if (!status && !sonde_key_map_add(&nodes->made, function, *module))
+	status = name_function(making, function, module, ip);
+	made = *module * HPCRUN_NAMED_LIMIT + (uint32_t)*ip;
+	if (!status && !sonde_key_map_add(&nodes->made, function, made))
 		status = sonde_fail_nomem(making->err);
 	return status;
 }
@@ -257,12 +280,6 @@ static enum sonde_status report(const struct making *making, struct sonde_loss *
 		status = sonde_loss_add(loss, "names of functions in modules", held_back,
 					making->named, err);
 	if (!status)
-		status = sonde_loss_add(
-			loss, "modules and source places of functions",
-			"hpcrun profiles hold addresses, and those of these functions "
-			"are not known: each is written as a module of its name",
-			making->places, err);
-	if (!status)
 		status = sonde_loss_add(loss, "names of entries",
 					"hpcrun knows main threads, application threads and "
 					"unknown entries",
@@ -313,6 +330,6 @@ enum sonde_status hpcrun_sink_nodes_make(struct hpcrun_sink_nodes *nodes,
 		status = check_modules(&making);
 	free(making.base);
 	sonde_text_map_release(&making.paths);
-	sonde_vec_release(&making.uses);
+	sonde_vec_release(&making.made_up);
 	return status ? status : report(&making, loss);
 }

@@ -34,6 +34,9 @@ const struct sonde_format sonde_format_zts = {
 		.shape = "folder",
 		.lanes_read = LANES,
 		.lanes_written = LANES,
+		.kinds = SONDE_KINDS_CALLS | SONDE_KIND(EXCEPTION),
+		/* names as Java has them: others are counted by the writer */
+		.facts = SONDE_FACT_RAW_NAMES | SONDE_FACT_ANY_ARGUMENTS,
 		.can_check = true,
 		.can_recover = true,
 		.findings = zts_finding_list,

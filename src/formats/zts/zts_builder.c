@@ -54,6 +54,15 @@ enum sonde_status zts_builder_begin(struct sonde_sink *sink,
 	(void)err;
 	builder->definitions = definitions;
 	builder->track = SONDE_NONE;
+	for (uint32_t i = 0; i < sonde_definitions_attribute_count(definitions); i++) {
+		const char *name = string_of(
+			builder, sonde_definitions_attribute(definitions, i)->name);
+
+		builder->lost[ZTS_LOSS_ATTRIBUTES] += strcmp(name, ZTS_ATTRIBUTE_HOST) != 0 &&
+						      strcmp(name, ZTS_ATTRIBUTE_ENV) != 0 &&
+						      strcmp(name, ZTS_ATTRIBUTE_PARTS) != 0 &&
+						      strcmp(name, ZTS_ATTRIBUTE_GENERATION) != 0;
+	}
 	return SONDE_OK;
 }
 
@@ -65,24 +74,12 @@ static const struct sonde_process *process_of(const struct zts_builder *builder)
 	return track ? sonde_definitions_process(builder->definitions, track->process) : NULL;
 }
 
-/* A track of a store: what a name like "shop lane 3" says is worked out anew. */
-static bool is_lane(const char *name)
-{
-	const char *lane = strstr(name, "lane ");
-
-	return lane && lane[5 + strspn(lane + 5, "0123456789")] == '\0';
-}
-
 static void begin_track(struct zts_builder *builder, uint32_t track)
 {
-	const struct sonde_track *definition = sonde_definitions_track(builder->definitions, track);
-
 	builder->track = track;
 	builder->index = 0;
-	sonde_wall_clock_shift(builder->definitions, track, &builder->shift_ns);
-	if (definition && *string_of(builder, definition->name) &&
-	    !is_lane(string_of(builder, definition->name)))
-		builder->lost[ZTS_LOSS_TRACKS]++;
+	builder->lost[ZTS_LOSS_CLOCKS] +=
+		!sonde_wall_clock_shift(builder->definitions, track, &builder->shift_ns);
 }
 
 /* Text of a store's: 0 for an empty one. */
@@ -186,8 +183,7 @@ static uint32_t intern_method(struct zts_builder *builder, uint32_t number)
 
 	if (*raw)
 		id = intern_java(builder, raw);
-	if (function && (function->line || (*raw && !id)))
-		builder->lost[ZTS_LOSS_PLACES]++;
+	builder->lost[ZTS_LOSS_RAW_NAMES] += *raw && !id;
 	if (id)
 		return id;
 	return zts_writer_method(

@@ -21,8 +21,11 @@
 	X(SYNTHETIC, "marks of calls that a cut opened or closed", "a trace store has none")       \
 	X(NULS, "texts with a NUL", "it becomes U+FFFD where they come as JSON")                   \
 	X(BACKWARDS, "times that go back", "in a trace each follows the one before")               \
-	X(PLACES, "source places of functions", "a trace store keeps names of methods only")       \
-	X(TRACKS, "names of tracks", "a trace store keeps traces, not the threads they ran on")
+	X(CLOCKS, "clocks of tracks",                                                              \
+	  "a trace store has the time of the wall clock, and nothing tells how that was; times "   \
+	  "stay as they are")                                                                      \
+	X(RAW_NAMES, "names before demangling", "a trace store keeps those of Java only")          \
+	X(ATTRIBUTES, "attributes", "a trace store keeps the host and the name of a process only")
 
 enum zts_loss {
 #define X(name, what, reason) ZTS_LOSS_##name,

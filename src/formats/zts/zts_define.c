@@ -310,6 +310,7 @@ static enum sonde_status add_track(struct defining *defining, const struct zts_l
 		.slot = group->lanes,
 		.os_id = UINT64_MAX,
 		.kind = SONDE_TRACK_THREAD,
+		.name_made_up = true,
 		.event_count = lane->events,
 		.detail_count = lane->details,
 		.time_first_ns = data->pieces.items[lane->first_piece].start_ns,

@@ -93,7 +93,7 @@ static void pairs_release(struct pairs *pairs)
 static double compare_gaps(const struct align_moments *longer, const struct align_moments *shorter,
 			   size_t shift)
 {
-	double differences[GAPS_COMPARED];
+	double differences[GAPS_COMPARED] = { 0 };
 	size_t gaps = shorter->count - 1;
 	size_t compared = gaps < GAPS_COMPARED ? gaps : GAPS_COMPARED;
 

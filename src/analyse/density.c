@@ -138,10 +138,11 @@ enum sonde_status density_find(struct density *density, struct sonde_recording *
 	}
 	counting.slices = calloc(density->slice_count, sizeof(*counting.slices));
 	density->before = calloc(density->slice_count + 1, sizeof(*density->before));
-	if (!counting.slices || !density->before)
-		status = sonde_fail_nomem(err);
-	else
-		status = sonde_pool_run(tracks, options->threads, count_track, &counting, err);
+	if (!counting.slices || !density->before) {
+		free(counting.slices);
+		return sonde_fail_nomem(err);
+	}
+	status = sonde_pool_run(tracks, options->threads, count_track, &counting, err);
 	if (!status)
 		add_up(density, counting.slices);
 	free(counting.slices);

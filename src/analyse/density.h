@@ -23,6 +23,6 @@ void density_release(struct density *density);
 
 /* How much happened before a time, and the time before which so much did; within a slice evenly. */
 double density_before(const struct density *density, uint64_t time_ns);
-uint64_t density_time(const struct density *density, double count);
+uint64_t density_time(const struct density *density, double wanted);
 
 #endif

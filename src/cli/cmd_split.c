@@ -93,12 +93,14 @@ struct split {
 static double measure(const struct split *split, const struct piece *piece)
 {
 	const struct sonde_run_result *result = &piece->result;
+	uint64_t made_up, count;
 
 	if (split->options->size)
 		return (double)piece->bytes;
 	/* of those that are in the recording */
-	return (double)(result->events_written + result->samples_written - result->calls_opened -
-			result->calls_closed);
+	made_up = result->calls_opened + result->calls_closed;
+	count = result->events_written + result->samples_written;
+	return (double)(count > made_up ? count - made_up : 0);
 }
 
 /* What to write, where that is what would be right by all that is known. */
@@ -569,8 +571,7 @@ static int run(struct cli *cli, const void *options)
 const struct cli_command cmd_split = {
 	.name = "split",
 	.summary = "write a recording in pieces of time",
-	.usage =
-		"sonde split [OPTIONS] RECORDING --every TIME [-o PREFIX]",
+	.usage = "sonde split [OPTIONS] RECORDING --every TIME [-o PREFIX]",
 	.description =
 		"Writes a recording as several, one behind the other in time, called PREFIX-0001, "
 		"PREFIX-0002 and so on, with the suffix of their format. Each is whole: calls that go "

@@ -62,7 +62,8 @@ void dump_profile_label(struct dump_profile *dump, uint32_t context)
 
 	/* a name in full: a label is cut where the space ends */
 	if (function && function->name)
-		dump_profile_text(dump, sonde_definitions_string(dump->definitions, function->name));
+		dump_profile_text(dump,
+				  sonde_definitions_string(dump->definitions, function->name));
 	else
 		dump_profile_text(dump, about ? sonde_context_label(dump->definitions, about, space,
 								    sizeof(space)) :

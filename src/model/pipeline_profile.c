@@ -62,8 +62,8 @@ static enum sonde_status refuse_values(struct source *source, struct sonde_error
 
 static bool has_only_values(const struct source *source)
 {
-	return has(source, SONDE_LANE_VALUES) &&
-	       !has(source, SONDE_LANE_EVENTS) && !has(source, SONDE_LANE_SAMPLES);
+	return has(source, SONDE_LANE_VALUES) && !has(source, SONDE_LANE_EVENTS) &&
+	       !has(source, SONDE_LANE_SAMPLES);
 }
 
 static enum sonde_status plan_source(struct run *run, struct source *source,

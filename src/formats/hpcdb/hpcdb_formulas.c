@@ -48,9 +48,8 @@ static void put_named(struct sonde_buffer *out, const struct hpcdb_taxonomy *tax
 			sonde_buffer_put_char(out, *text++);
 			continue;
 		}
-		sonde_buffer_put_format(
-			out, "\"%s\"",
-			taxonomy->inputs.items[strtoul(text + 1, &end, 10)].metric);
+		sonde_buffer_put_format(out, "\"%s\"",
+					taxonomy->inputs.items[strtoul(text + 1, &end, 10)].metric);
 		text = end;
 	}
 }
@@ -58,7 +57,9 @@ static void put_named(struct sonde_buffer *out, const struct hpcdb_taxonomy *tax
 /* A formula over sums of what was measured, by names; NULL where it is of something else. */
 static const char *text_of(struct hpcdb_taxonomy *taxonomy, const struct hpcdb_variant *variant)
 {
-	const struct sonde_expression *cost = &variant->costs[HPCDB_INCLUSIVE];
+	const struct sonde_expression *inclusive = &variant->costs[HPCDB_INCLUSIVE];
+	const struct sonde_expression *cost =
+		inclusive->nodes.count ? inclusive : &variant->costs[HPCDB_EXCLUSIVE];
 	struct sonde_buffer numbered = { 0 }, named = { 0 };
 	const char *text = NULL;
 
@@ -99,8 +100,8 @@ static bool add_variant(struct hpcdb_formulas *formulas, uint32_t metric, uint32
 		*item = (struct hpcdb_shown_formula){
 			.name = name,
 			.description = shown->description,
-			.text = text_of(taxonomy, &taxonomy->variants.items[shown->first_variant +
-									   variant]),
+			.text = text_of(taxonomy,
+					&taxonomy->variants.items[shown->first_variant + variant]),
 			.metric = metric,
 			.variant = variant,
 		};

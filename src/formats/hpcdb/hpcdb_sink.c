@@ -112,8 +112,8 @@ static enum sonde_status begin_formulas(struct sink *sink, struct sonde_error *e
 
 		if (is_point(definitions, metric))
 			status = hpcdb_sink_formulas_metric(
-				&sink->formulas, sonde_definitions_string(definitions, metric->name),
-				i, err);
+				&sink->formulas,
+				sonde_definitions_string(definitions, metric->name), i, err);
 	}
 	if (!status)
 		status = hpcdb_sink_formulas_take(&sink->formulas, definitions, &lost, err);
@@ -162,9 +162,9 @@ static bool is_made_anew(const struct sink *sink, const char *name)
 		const char *suffix;
 		unsigned int statistic;
 	} variants[] = {
-		{ ":Mean", HPCDB_STATISTIC_MEAN },	  { ":StdDev", HPCDB_STATISTIC_DEVIATION },
-		{ ":CfVar", HPCDB_STATISTIC_DEVIATION },  { ":Min", HPCDB_STATISTIC_EXTREMA },
-		{ ":Max", HPCDB_STATISTIC_EXTREMA },	  { ":Count", HPCDB_STATISTIC_COUNT },
+		{ ":Mean", HPCDB_STATISTIC_MEAN },	 { ":StdDev", HPCDB_STATISTIC_DEVIATION },
+		{ ":CfVar", HPCDB_STATISTIC_DEVIATION }, { ":Min", HPCDB_STATISTIC_EXTREMA },
+		{ ":Max", HPCDB_STATISTIC_EXTREMA },	 { ":Count", HPCDB_STATISTIC_COUNT },
 	};
 	const char *colon = strrchr(name, ':');
 
@@ -210,8 +210,8 @@ static enum sonde_status take_metrics(struct sink *sink, struct sonde_error *err
 	const struct sonde_definitions *definitions = sink->definitions;
 	uint32_t count = sonde_definitions_metric_count(definitions);
 
-	sink->metrics = calloc((size_t)count + sink->formulas.items.count + 1,
-			       sizeof(*sink->metrics));
+	sink->metrics =
+		calloc((size_t)count + sink->formulas.items.count + 1, sizeof(*sink->metrics));
 	sink->metric_numbers = malloc(((size_t)count + 1) * sizeof(*sink->metric_numbers));
 	if (!sink->metrics || !sink->metric_numbers)
 		return sonde_fail_nomem(err);

@@ -26,7 +26,7 @@ enum sonde_status hpcdb_sink_formulas_metric(struct hpcdb_sink_formulas *formula
 	if (sonde_text_map_find(&formulas->metrics, name, length) != UINT32_MAX)
 		return SONDE_OK;
 	return sonde_text_map_add(&formulas->metrics, name, length, number) ? SONDE_OK :
-									     sonde_fail_nomem(err);
+									      sonde_fail_nomem(err);
 }
 
 static enum sonde_status find_metric(void *data, const char *name, size_t length,

@@ -72,6 +72,12 @@ struct sonde_sink_ops {
 	 */
 	enum sonde_status (*blob)(struct sonde_sink *sink, const struct sonde_blob *blob,
 				  struct sonde_error *err);
+	/*
+	 * A formula of a source's; all come after begin. SONDE_END: it cannot hold this one, which is
+	 * counted as lost. NULL: it holds none.
+	 */
+	enum sonde_status (*formula)(struct sonde_sink *sink, const struct sonde_formula *formula,
+				     struct sonde_error *err);
 	/* All events of a batch are of `track`, in the order of time as far as the source is. */
 	enum sonde_status (*events)(struct sonde_sink *sink, uint32_t track,
 				    const struct sonde_batch *batch, struct sonde_error *err);

@@ -114,6 +114,8 @@ enum sonde_status sonde_recording_value_count(struct sonde_recording *recording,
  */
 struct sonde_formula {
 	const char *name, *description;
+	/* How it follows from metrics as they are measured, by their names in quotes; NULL: not at all. */
+	const char *text;
 };
 
 /* Formula `number`, counted from 0; false past the last, or where there are none that can be read. */

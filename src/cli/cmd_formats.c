@@ -218,14 +218,15 @@ const struct cli_command cmd_formats = {
 	.name = "formats",
 	.summary = "list the formats that are read and written",
 	.usage = "sonde formats [OPTIONS]",
-	.description = "Lists every format with its name (as --format and --to-format take it), "
-		       "whether it is a file or a folder, what can be done with it, and the kinds "
-		       "of data that it holds. Formats that can be written in several ways have "
-		       "words for them, which --style takes.\n"
-		       "\n"
-		       "--matrix shows what a conversion keeps: for each source and target whether all "
-		       "survives, and what a target has no place for. What a certain recording loses is "
-		       "in the loss report of its conversion.",
+	.description =
+		"Lists every format with its name (as --format and --to-format take it), "
+		"whether it is a file or a folder, what can be done with it, and the kinds "
+		"of data that it holds. Formats that can be written in several ways have "
+		"words for them, which --style takes.\n"
+		"\n"
+		"--matrix shows what a conversion keeps: for each source and target whether all "
+		"survives, and what a target has no place for. What a certain recording loses is "
+		"in the loss report of its conversion.",
 	.section = CLI_SECTION_LOOK,
 	.options =
 		(const struct cli_option_group[]){

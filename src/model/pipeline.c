@@ -284,12 +284,37 @@ static enum sonde_status feed_blobs(struct run *run, struct sonde_error *err)
 	return status;
 }
 
+/* Means and derived metrics that a source has of its own, where it is not taken as a whole. */
+static enum sonde_status feed_formulas(struct run *run, struct sonde_error *err)
+{
+	struct sonde_sink *sink = run->sink;
+	enum sonde_status status = SONDE_OK;
+	struct sonde_formula formula = { 0 };
+	uint64_t lost = 0;
+
+	for (size_t i = 0; i < run->source_count; i++) {
+		struct sonde_recording *source = run->sources[i].recording;
+
+		for (uint32_t k = 0; sonde_recording_formula(source, k, &formula); k++) {
+			status = sink->ops->formula ? sink->ops->formula(sink, &formula, err) :
+						      SONDE_END;
+			if (status < 0)
+				return status;
+			lost += status == SONDE_END;
+		}
+	}
+	return sonde_loss_add(run->loss, "formulas",
+			      "the target does not work them out of its metrics", lost, err);
+}
+
 static enum sonde_status feed_all(struct run *run, struct sonde_error *err)
 {
 	enum sonde_status status = run->sink->ops->begin(run->sink, run->definitions, err);
 
 	if (!status)
 		status = feed_blobs(run, err);
+	if (!status)
+		status = feed_formulas(run, err);
 	if (!status)
 		status = sonde_run_feed_contexts(run, err);
 	if (!status)

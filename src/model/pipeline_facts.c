@@ -30,7 +30,7 @@ static void count_processes(struct facts *facts, const struct sonde_definitions 
 			sonde_definitions_clock(definitions, process->clock);
 
 		add(facts, SONDE_FACT_PROCESS_IDS, process->os_id != SONDE_NONE);
-		add(facts, SONDE_FACT_MACHINES, process->arch || process->os);
+		add(facts, SONDE_FACT_MACHINES, process->arch != SONDE_ARCH_UNKNOWN);
 		add(facts, SONDE_FACT_CLOCKS,
 		    clock && clock->kind != SONDE_CLOCK_UNKNOWN &&
 			    clock->kind != SONDE_CLOCK_REALTIME && has_anchor[process->clock]);

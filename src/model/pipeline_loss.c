@@ -53,22 +53,6 @@ uint64_t sonde_run_count_lane(struct sonde_recording *recording, unsigned int la
 	return count ? count : 1;
 }
 
-/* Means and derived metrics that a source has of its own, where it is not taken as a whole. */
-static enum sonde_status count_formulas(struct run *run, struct sonde_error *err)
-{
-	struct sonde_formula formula;
-	uint64_t count = 0;
-
-	for (size_t i = 0; i < run->source_count; i++) {
-		for (uint32_t k = 0;
-		     sonde_recording_formula(run->sources[i].recording, k, &formula); k++)
-			count++;
-	}
-	return sonde_loss_add(run->loss, "formulas",
-			      "what a source works out of its metrics is not carried over", count,
-			      err);
-}
-
 /* Lanes of the sources that the sink does not hold, apart from those that are counted singly. */
 static enum sonde_status count_lost_lanes(struct run *run, struct sonde_error *err)
 {
@@ -122,8 +106,6 @@ enum sonde_status sonde_run_count_loss(struct run *run, struct sonde_error *err)
 {
 	enum sonde_status status = count_lost_lanes(run, err);
 
-	if (!status)
-		status = count_formulas(run, err);
 	if (!status)
 		status = sonde_run_count_facts(run, err);
 	if (!status)

@@ -68,8 +68,8 @@ struct run {
 	struct sonde_derived_profile derived_profile;
 	struct sonde_sample_metrics sample_metrics; /* of values derived from samples */
 	/* for the result */
-	_Atomic uint64_t events_read, events_fed, events_written, calls_opened, calls_closed, details,
-		details_written, details_unlinked;
+	_Atomic uint64_t events_read, events_fed, events_written, calls_opened, calls_closed,
+		details, details_written, details_unlinked;
 	_Atomic uint64_t samples_read, samples_written, values_written;
 	_Atomic uint64_t samples_derived;     /* samples that became events */
 	_Atomic uint64_t events_derived_from; /* events that became samples and values */

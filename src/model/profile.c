@@ -167,7 +167,7 @@ enum sonde_status sonde_recording_value_count(struct sonde_recording *recording,
 bool sonde_recording_formula(struct sonde_recording *recording, uint32_t number,
 			     struct sonde_formula *formula)
 {
-	*formula = (struct sonde_formula){ "", "" };
+	*formula = (struct sonde_formula){ "", "", NULL };
 	return recording->ops && recording->ops->formula &&
 	       recording->ops->formula(recording, number, formula);
 }

@@ -110,8 +110,7 @@ class Picture:
         kinds = {clock["id"]: clock["kind"] for clock in info["clocks"]}
         modules = {module["id"]: module["path"] for module in info["modules"]}
         put("ids of processes", Counter(p["pid"] for p in processes if p["pid"] is not None))
-        put("machines of processes", Counter((p["arch"], p["os"]) for p in processes
-                                             if (p["arch"], p["os"]) != ("unknown", "unknown")))
+        put("machines of processes", Counter(p["arch"] for p in processes if p["arch"] != "unknown"))
         anchored = {anchor["clock"] for anchor in info["anchors"]}
         put("clocks of processes", Counter(kinds.get(p["clock"]) for p in processes if p["clock"] in anchored and
                                            kinds.get(p["clock"]) not in (None, "unknown", "realtime")))

@@ -140,7 +140,7 @@ static void test_definitions(void **state)
 			    "point");
 	assert_non_null(strstr(sonde_definitions_find_attribute(definitions, SONDE_OWNER_RECORDING,
 								0, "hpc.formulas"),
-			       "\"#1/#0\""));
+			       "\"formula\":\"\\\"CYCLES\\\"/\\\"TIME (sec)\\\"\""));
 	assert_string_equal(sonde_definitions_find_attribute(definitions, SONDE_OWNER_PROCESS, 0,
 							     "hpcrun.program-path"),
 			    "\"/bin/prog\"");

@@ -4,6 +4,7 @@
  * worked out of the statistics when they are asked for. Plain sums are metrics already.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "formats/hpcdb/hpcdb_read.h"
@@ -29,6 +30,60 @@ static const char *name_of(struct hpcdb_taxonomy *taxonomy, const char *metric, 
 	return name;
 }
 
+static bool is_measured(const struct hpcdb_input *input)
+{
+	return input->combine == HPCDB_COMBINE_SUM && input->formula.nodes.count == 1 &&
+	       input->formula.nodes.items[0].operation == SONDE_OPERATION_VALUE &&
+	       !strchr(input->metric, '"');
+}
+
+/* Puts the names of metrics where #n stands for a number of an input. */
+static void put_named(struct sonde_buffer *out, const struct hpcdb_taxonomy *taxonomy,
+		      const char *text)
+{
+	while (*text) {
+		char *end;
+
+		if (*text != '#') {
+			sonde_buffer_put_char(out, *text++);
+			continue;
+		}
+		sonde_buffer_put_format(out, "\"%s\"",
+					taxonomy->inputs.items[strtoul(text + 1, &end, 10)].metric);
+		text = end;
+	}
+}
+
+/* A formula over sums of what was measured, by names; NULL where it is of something else. */
+static const char *text_of(struct hpcdb_taxonomy *taxonomy, const struct hpcdb_variant *variant)
+{
+	const struct sonde_expression *inclusive = &variant->costs[HPCDB_INCLUSIVE];
+	const struct sonde_expression *cost =
+		inclusive->nodes.count ? inclusive : &variant->costs[HPCDB_EXCLUSIVE];
+	struct sonde_buffer numbered = { 0 }, named = { 0 };
+	const char *text = NULL;
+
+	if (variant->kind != HPCDB_BY_FORMULA || !cost->nodes.count)
+		return NULL;
+	for (size_t i = 0; i < cost->nodes.count; i++) {
+		const struct sonde_expression_node *node = &cost->nodes.items[i];
+
+		if (node->operation == SONDE_OPERATION_REFERENCE &&
+		    (node->reference >= taxonomy->inputs.count ||
+		     !is_measured(&taxonomy->inputs.items[node->reference])))
+			return NULL;
+	}
+	sonde_expression_put_text(cost, &numbered);
+	if (sonde_buffer_text(&numbered)) {
+		put_named(&named, taxonomy, numbered.data);
+		if (sonde_buffer_text(&named))
+			text = sonde_arena_copy_text(&taxonomy->texts, named.data, named.size);
+	}
+	sonde_buffer_release(&numbered);
+	sonde_buffer_release(&named);
+	return text;
+}
+
 static bool add_variant(struct hpcdb_formulas *formulas, uint32_t metric, uint32_t variant)
 {
 	struct hpcdb_taxonomy *taxonomy = &formulas->taxonomy;
@@ -42,7 +97,14 @@ static bool add_variant(struct hpcdb_formulas *formulas, uint32_t metric, uint32
 	name = name_of(taxonomy, shown->name, variant_name);
 	item = name ? sonde_vec_push(&formulas->items) : NULL;
 	if (item)
-		*item = (struct hpcdb_shown_formula){ name, shown->description, metric, variant };
+		*item = (struct hpcdb_shown_formula){
+			.name = name,
+			.description = shown->description,
+			.text = text_of(taxonomy,
+					&taxonomy->variants.items[shown->first_variant + variant]),
+			.metric = metric,
+			.variant = variant,
+		};
 	return item;
 }
 
@@ -80,7 +142,7 @@ bool hpcdb_formula_at(struct sonde_recording *recording, uint32_t number,
 	const struct hpcdb_shown_formula *found = find(recording, number);
 
 	if (found)
-		*formula = (struct sonde_formula){ found->name, found->description };
+		*formula = (struct sonde_formula){ found->name, found->description, found->text };
 	return found;
 }
 

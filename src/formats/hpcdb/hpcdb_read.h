@@ -56,6 +56,7 @@ struct hpcdb_blob {
 
 /* What metrics/default.yaml works out of the statistics: one for each variant that is no plain sum. */
 struct hpcdb_shown_formula {
+	const char *text; /* see struct sonde_formula */
 	const char *name, *description;
 	uint32_t metric, variant; /* numbers in the taxonomy */
 };

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "formats/hpcdb/hpcdb_sink.h"
+#include "formats/hpcdb/hpcdb_sink_formulas.h"
 #include "formats/hpcdb/hpcdb_write.h"
 #include "model/wall_clock.h"
 
@@ -62,6 +63,7 @@ struct sink {
 	uint32_t definition_count; /* of metrics, when the first value came */
 	struct hpcdb_metric *metrics;
 	uint32_t metric_count;
+	struct hpcdb_sink_formulas formulas;
 	struct sonde_output spool;
 	struct sonde_mapped_file spooled;
 	struct sonde_staged copy; /* of a database taken as a whole */
@@ -86,10 +88,39 @@ static enum sonde_status count_attributes(struct sink *sink, struct sonde_error 
 		const char *name = sonde_definitions_string(sink->definitions, attribute->name);
 
 		lost += strcmp(name, SONDE_IDENTITY_ATTRIBUTE) && strcmp(name, "hpc.title") &&
-			strcmp(name, "hpc.description");
+			strcmp(name, "hpc.description") && strcmp(name, "hpc.formulas");
 	}
 	return sonde_loss_add(sink->loss, "attributes", "a database has no place for them", lost,
 			      err);
+}
+
+static bool is_point(const struct sonde_definitions *definitions, const struct sonde_metric *metric)
+{
+	const char *scope = sonde_definitions_string(definitions, metric->scope);
+
+	return !metric->statistic && (!*scope || !strcmp(scope, "point"));
+}
+
+static enum sonde_status begin_formulas(struct sink *sink, struct sonde_error *err)
+{
+	const struct sonde_definitions *definitions = sink->definitions;
+	enum sonde_status status = SONDE_OK;
+	uint64_t lost = 0;
+
+	for (uint32_t i = 0; !status && i < sonde_definitions_metric_count(definitions); i++) {
+		const struct sonde_metric *metric = sonde_definitions_metric(definitions, i);
+
+		if (is_point(definitions, metric))
+			status = hpcdb_sink_formulas_metric(
+				&sink->formulas,
+				sonde_definitions_string(definitions, metric->name), i, err);
+	}
+	if (!status)
+		status = hpcdb_sink_formulas_take(&sink->formulas, definitions, &lost, err);
+	if (!status)
+		status = sonde_loss_add(sink->loss, "formulas",
+					"they name metrics that are not there", lost, err);
+	return status;
 }
 
 static enum sonde_status begin(struct sonde_sink *base, const struct sonde_definitions *definitions,
@@ -119,14 +150,58 @@ static enum sonde_status begin(struct sonde_sink *base, const struct sonde_defin
 				unknown, err);
 	if (!status)
 		status = count_attributes(sink, err);
+	if (!status)
+		status = begin_formulas(sink, err);
 	return status < 0 ? status : sonde_output_open_unnamed(&sink->spool, err);
 }
 
-static bool is_point(const struct sonde_definitions *definitions, const struct sonde_metric *metric)
+/* Statistics are worked out anew, where they are asked for. */
+static bool is_made_anew(const struct sink *sink, const char *name)
 {
-	const char *scope = sonde_definitions_string(definitions, metric->scope);
+	static const struct {
+		const char *suffix;
+		unsigned int statistic;
+	} variants[] = {
+		{ ":Mean", HPCDB_STATISTIC_MEAN },	 { ":StdDev", HPCDB_STATISTIC_DEVIATION },
+		{ ":CfVar", HPCDB_STATISTIC_DEVIATION }, { ":Min", HPCDB_STATISTIC_EXTREMA },
+		{ ":Max", HPCDB_STATISTIC_EXTREMA },	 { ":Count", HPCDB_STATISTIC_COUNT },
+	};
+	const char *colon = strrchr(name, ':');
 
-	return !metric->statistic && (!*scope || !strcmp(scope, "point"));
+	for (size_t i = 0; colon && i < sizeof(variants) / sizeof(*variants); i++) {
+		if (!strcmp(colon, variants[i].suffix))
+			return sink->options.statistics & variants[i].statistic;
+	}
+	return false;
+}
+
+static enum sonde_status take_formula(struct sonde_sink *base, const struct sonde_formula *formula,
+				      struct sonde_error *err)
+{
+	struct sink *sink = sink_of(base);
+
+	if (is_made_anew(sink, formula->name))
+		return SONDE_OK;
+	return hpcdb_sink_formulas_add(&sink->formulas, formula, err);
+}
+
+/* Formulas are metrics behind those that are measured. */
+static enum sonde_status number_formulas(struct sink *sink, struct sonde_error *err)
+{
+	for (size_t i = 0; i < sink->formulas.items.count; i++) {
+		const struct hpcdb_sink_formula *formula = &sink->formulas.items.items[i];
+		const char *text =
+			hpcdb_sink_formulas_text(&sink->formulas, i, sink->metric_numbers);
+
+		if (!text)
+			return sonde_fail_nomem(err);
+		sink->metrics[sink->metric_count++] = (struct hpcdb_metric){
+			.name = formula->name,
+			.description = formula->description,
+			.formula = text,
+		};
+	}
+	return SONDE_OK;
 }
 
 /* The metrics of scope "point", all of which are there when the first value comes. */
@@ -135,7 +210,8 @@ static enum sonde_status take_metrics(struct sink *sink, struct sonde_error *err
 	const struct sonde_definitions *definitions = sink->definitions;
 	uint32_t count = sonde_definitions_metric_count(definitions);
 
-	sink->metrics = calloc((size_t)count + 1, sizeof(*sink->metrics));
+	sink->metrics =
+		calloc((size_t)count + sink->formulas.items.count + 1, sizeof(*sink->metrics));
 	sink->metric_numbers = malloc(((size_t)count + 1) * sizeof(*sink->metric_numbers));
 	if (!sink->metrics || !sink->metric_numbers)
 		return sonde_fail_nomem(err);
@@ -154,7 +230,7 @@ static enum sonde_status take_metrics(struct sink *sink, struct sonde_error *err
 			.show_percent = true,
 		};
 	}
-	return SONDE_OK;
+	return number_formulas(sink, err);
 }
 
 /*
@@ -536,6 +612,7 @@ static void sink_free(struct sonde_sink *base)
 	free(sink->own_contexts);
 	free(sink->metric_numbers);
 	free(sink->metrics);
+	hpcdb_sink_formulas_release(&sink->formulas);
 	free(sink->path);
 	free(sink);
 }
@@ -545,6 +622,7 @@ static const struct sonde_sink_ops sink_ops = {
 	.parallel_tracks = true,
 	.begin = begin,
 	.whole = whole,
+	.formula = take_formula,
 	.contexts = contexts,
 	.values = values,
 	.samples = samples,

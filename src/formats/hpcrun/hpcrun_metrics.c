@@ -74,22 +74,32 @@ static enum sonde_status define_metric(struct sonde_recording *recording,
 	return status;
 }
 
-/* A formula names metrics by their numbers in the file; as an attribute, by those defined here. */
-static void renumber_formula(const struct hpcrun_recording *data,
-			     const struct hpcrun_profile *profile, const char *formula,
-			     struct sonde_buffer *text)
+/* A name in quotes; one with quotes of both kinds in it cannot be said. */
+static void put_quoted(struct sonde_buffer *text, const char *name)
+{
+	char quote = strchr(name, '"') ? '\'' : '"';
+
+	sonde_buffer_put_char(text, quote);
+	sonde_buffer_put_text(text, name);
+	sonde_buffer_put_char(text, quote);
+}
+
+/* A formula names metrics by their numbers in the file; as an attribute, by their names. */
+static void name_metrics(const struct hpcrun_profile *profile, const char *formula,
+			 struct sonde_buffer *text)
 {
 	while (*formula) {
 		char *end;
 		unsigned long number;
 
-		sonde_buffer_put_char(text, *formula);
-		if (*formula++ != '#' || *formula < '0' || *formula > '9')
+		if (*formula != '#' || formula[1] < '0' || formula[1] > '9') {
+			sonde_buffer_put_char(text, *formula++);
 			continue;
-		number = strtoul(formula, &end, 10);
-		if (number < profile->metrics.count)
-			number = hpcrun_metric_number(data, &profile->metrics.items[number]);
-		sonde_buffer_put_u64(text, number);
+		}
+		number = strtoul(formula + 1, &end, 10);
+		put_quoted(text, number < profile->metrics.count ?
+					 profile->metrics.items[number].name :
+					 "");
 		formula = end;
 	}
 }
@@ -108,7 +118,7 @@ static enum sonde_status note_formula(struct hpcrun_recording *data,
 	name = sonde_arena_copy_text(&data->texts, metric->name, length);
 	if (!name || !sonde_text_map_add(&data->formulas, name, length, 0))
 		return sonde_fail_nomem(err);
-	renumber_formula(data, profile, metric->formula, &formula);
+	name_metrics(profile, metric->formula, &formula);
 	begin_object(&writer, &data->formula_json, metric);
 	sonde_json_member_string(&writer, "description", metric->description);
 	sonde_json_member_string(&writer, "formula", sonde_buffer_text(&formula) ?: "");

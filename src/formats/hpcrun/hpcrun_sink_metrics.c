@@ -98,24 +98,28 @@ static enum sonde_status metric_member(struct hpcrun_sink_metrics *metrics,
 	return sonde_json_skip(reader, err);
 }
 
-/* Numbers of definitions in a formula become numbers of the table; false where one has none. */
+/* Names of metrics in quotes become numbers of the table; false where one has none. */
 static bool renumber(const struct hpcrun_sink_metrics *metrics, const char *formula,
 		     struct sonde_buffer *text)
 {
 	sonde_buffer_clear(text);
 	while (*formula) {
-		char *end;
-		unsigned long number;
+		const char *end = NULL;
+		uint32_t number;
 
-		sonde_buffer_put_char(text, *formula);
-		if (*formula++ != '#' || *formula < '0' || *formula > '9')
+		if (*formula == '"' || *formula == '\'')
+			end = strchr(formula + 1, *formula);
+		if (!end) {
+			sonde_buffer_put_char(text, *formula++);
 			continue;
-		number = strtoul(formula, &end, 10);
-		if (number >= metrics->of_definition.count ||
-		    metrics->of_definition.items[number] == SONDE_NONE)
+		}
+		number = sonde_text_map_find(&metrics->names, formula + 1,
+					     (size_t)(end - formula - 1));
+		if (number == UINT32_MAX)
 			return false;
-		sonde_buffer_put_u64(text, metrics->of_definition.items[number]);
-		formula = end;
+		sonde_buffer_put_char(text, '#');
+		sonde_buffer_put_u64(text, number);
+		formula = end + 1;
 	}
 	return true;
 }

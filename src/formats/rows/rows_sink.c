@@ -308,7 +308,7 @@ static enum sonde_status events(struct sonde_sink *base, uint32_t number,
 				const struct sonde_batch *batch, struct sonde_error *err)
 {
 	struct rows_sink *sink = sink_of(base);
-	struct rows_track *track;
+	struct rows_track *track = NULL;
 	enum sonde_status status = find_track(sink, number, &track, err);
 	uint64_t not_calls = 0;
 
@@ -328,7 +328,7 @@ static enum sonde_status samples(struct sonde_sink *base, uint32_t number,
 				 struct sonde_error *err)
 {
 	struct rows_sink *sink = sink_of(base);
-	struct rows_track *track;
+	struct rows_track *track = NULL;
 	enum sonde_status status;
 
 	if (sink->table != ROW_SAMPLES) {
@@ -357,7 +357,7 @@ static enum sonde_status values(struct sonde_sink *base, uint32_t number,
 				struct sonde_error *err)
 {
 	struct rows_sink *sink = sink_of(base);
-	struct rows_track *track;
+	struct rows_track *track = NULL;
 	enum sonde_status status;
 
 	if (sink->table == ROW_CONTEXTS) {

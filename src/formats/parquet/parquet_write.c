@@ -96,7 +96,7 @@ static enum sonde_status events(struct sonde_sink *sink, uint32_t number,
 	struct parquet_track *track = NULL;
 	enum sonde_status status = find_track(writer_of(sink), number, &track, err);
 
-	return status ? status : parquet_track_events(track, batch, err);
+	return track ? parquet_track_events(track, batch, err) : status;
 }
 
 static enum sonde_status samples(struct sonde_sink *sink, uint32_t number,
@@ -106,7 +106,7 @@ static enum sonde_status samples(struct sonde_sink *sink, uint32_t number,
 	struct parquet_track *track = NULL;
 	enum sonde_status status = find_track(writer_of(sink), number, &track, err);
 
-	return status ? status : parquet_track_samples(track, items, count, err);
+	return track ? parquet_track_samples(track, items, count, err) : status;
 }
 
 static enum sonde_status values(struct sonde_sink *sink, uint32_t number,
@@ -116,7 +116,7 @@ static enum sonde_status values(struct sonde_sink *sink, uint32_t number,
 	struct parquet_track *track = NULL;
 	enum sonde_status status = find_track(writer_of(sink), number, &track, err);
 
-	return status ? status : parquet_track_values(track, items, count, err);
+	return track ? parquet_track_values(track, items, count, err) : status;
 }
 
 /* Ends the part of a track in the tables that it has no rows in. */

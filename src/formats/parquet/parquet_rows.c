@@ -137,7 +137,7 @@ static size_t find_levels(struct parquet_rows *rows, const struct parquet_column
 			same++;
 		if (same == count)
 			return is_null ? 0 : count;
-	} else if (!memchr(column->present, !column->present[0], count)) {
+	} else if (!memchr(column->present, column->present[0] ? 0 : 1, count)) {
 		return column->present[0] ? count : 0;
 	}
 	for (size_t i = 0; i < count; i++) {

@@ -35,8 +35,8 @@ exits 1 "which --strict forbids"
 [ ! -e strict.parquet ]
 ok $? "then nothing is written"
 run convert profile -o profile.parquet --quiet
-is "$(cd profile.parquet && ls | tr '\n' ' ' | sed 's/attributes.parquet //; s/anchors.parquet //')" \
-	"contexts.parquet functions.parquet metrics.parquet modules.parquet samples.parquet tracks.parquet values.parquet " \
+is "$(cd profile.parquet && echo *s.parquet | sed 's/attributes.parquet //; s/anchors.parquet //')" \
+	"contexts.parquet functions.parquet metrics.parquet modules.parquet samples.parquet tracks.parquet values.parquet" \
 	"the tables of a profile"
 run convert crashed -o crashed.parquet --quiet
 exits 0 "a session that was not finished"
@@ -70,7 +70,7 @@ for table in spans values samples contexts; do
 	ok $? "which has rows"
 done
 run convert profile -o profile.csv
-out_has '^wrote profile.csv (csv): 10 calling contexts, 5 values$' "a profile becomes its values"
+out_has '^wrote profile.csv .csv.: 10 calling contexts, 5 values$' "a profile becomes its values"
 out_has ' 6 samples: the target does not hold them' "of one table"
 is "$(head -n 1 profile.csv | tr -d '\r')" "track,context,name,metric,scope,statistic,value" "their columns"
 run convert trace -o two.csv --style events,spans

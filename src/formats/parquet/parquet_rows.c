@@ -137,7 +137,7 @@ static size_t find_levels(struct parquet_rows *rows, const struct parquet_column
 			same++;
 		if (same == count)
 			return is_null ? 0 : count;
-	} else if (!memchr(column->present, !column->present[0], count)) {
+	} else if (!memchr(column->present, column->present[0] ? 0 : 1, count)) {
 		return column->present[0] ? count : 0;
 	}
 	for (size_t i = 0; i < count; i++) {
@@ -175,7 +175,8 @@ static void close_gaps(struct parquet_rows *rows, const struct parquet_column *c
 	size_t size = value_size(column->spec->kind), used = 0;
 	char *values = column->values;
 
-	for (size_t i = 0; i < rows->page_rows; i++) {
+	/* long texts have none anyway */
+	for (size_t i = 0; size && i < rows->page_rows; i++) {
 		if (rows->levels[i])
 			memmove(values + used++ * size, values + i * size, size);
 	}
@@ -403,7 +404,7 @@ static enum sonde_status end_group(struct parquet_rows *rows, struct sonde_error
 	if (status || !rows->group_rows)
 		return status;
 	group.rows = rows->group_rows;
-	group.chunks = calloc(rows->column_count, sizeof(*group.chunks));
+	group.chunks = calloc(rows->column_count + 1, sizeof(*group.chunks));
 	if (!group.chunks)
 		return sonde_fail_nomem(err);
 	for (size_t i = 0; !status && i < rows->column_count; i++)

@@ -43,7 +43,7 @@ void thrift_put_varint(struct sonde_buffer *out, uint64_t value);
 /* Signed numbers so that small ones stay small. */
 static inline uint64_t thrift_zigzag(int64_t value)
 {
-	return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
+	return (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0);
 }
 
 #endif

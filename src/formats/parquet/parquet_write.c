@@ -93,30 +93,30 @@ static enum sonde_status find_track(struct parquet_writer *writer, uint32_t numb
 static enum sonde_status events(struct sonde_sink *sink, uint32_t number,
 				const struct sonde_batch *batch, struct sonde_error *err)
 {
-	struct parquet_track *track;
+	struct parquet_track *track = NULL;
 	enum sonde_status status = find_track(writer_of(sink), number, &track, err);
 
-	return status ? status : parquet_track_events(track, batch, err);
+	return track ? parquet_track_events(track, batch, err) : status;
 }
 
 static enum sonde_status samples(struct sonde_sink *sink, uint32_t number,
 				 const struct sonde_sample *items, size_t count,
 				 struct sonde_error *err)
 {
-	struct parquet_track *track;
+	struct parquet_track *track = NULL;
 	enum sonde_status status = find_track(writer_of(sink), number, &track, err);
 
-	return status ? status : parquet_track_samples(track, items, count, err);
+	return track ? parquet_track_samples(track, items, count, err) : status;
 }
 
 static enum sonde_status values(struct sonde_sink *sink, uint32_t number,
 				const struct sonde_value *items, size_t count,
 				struct sonde_error *err)
 {
-	struct parquet_track *track;
+	struct parquet_track *track = NULL;
 	enum sonde_status status = find_track(writer_of(sink), number, &track, err);
 
-	return status ? status : parquet_track_values(track, items, count, err);
+	return track ? parquet_track_values(track, items, count, err) : status;
 }
 
 /* Ends the part of a track in the tables that it has no rows in. */

@@ -203,7 +203,7 @@ static void put_sample(struct row_writer *writer, const struct sonde_sample *sam
 {
 	const struct name *label = row_context_label(writer, sample->context);
 	struct sonde_buffer *out = writer->out;
-	char space[32];
+	char space[32] = { 0 };
 
 	put_number(out, sample->time_ns);
 	sonde_buffer_put(out, space,

@@ -145,7 +145,7 @@ static void put_event(struct row_writer *writer, const struct sonde_event *event
 static void put_span(struct row_writer *writer, uint32_t track, const struct sonde_call_span *span)
 {
 	struct sonde_buffer *out = writer->out;
-	char space[32];
+	char space[32] = { 0 };
 
 	put_number(out, "{\"start_ns\":", span->start_ns);
 	sonde_buffer_put_text(out, ",\"relative_ns\":");
@@ -187,7 +187,7 @@ static void put_value(struct row_writer *writer, const struct sonde_value *value
 static void put_sample(struct row_writer *writer, const struct sonde_sample *sample)
 {
 	struct sonde_buffer *out = writer->out;
-	char space[32];
+	char space[32] = { 0 };
 
 	put_number(out, "{\"time_ns\":", sample->time_ns);
 	sonde_buffer_put_text(out, ",\"relative_ns\":");

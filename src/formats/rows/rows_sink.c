@@ -308,11 +308,11 @@ static enum sonde_status events(struct sonde_sink *base, uint32_t number,
 				const struct sonde_batch *batch, struct sonde_error *err)
 {
 	struct rows_sink *sink = sink_of(base);
-	struct rows_track *track;
+	struct rows_track *track = NULL;
 	enum sonde_status status = find_track(sink, number, &track, err);
 	uint64_t not_calls = 0;
 
-	if (status)
+	if (!track)
 		return status;
 	if (sink->table == ROW_EVENTS)
 		return put_events(track, batch, err);
@@ -328,7 +328,7 @@ static enum sonde_status samples(struct sonde_sink *base, uint32_t number,
 				 struct sonde_error *err)
 {
 	struct rows_sink *sink = sink_of(base);
-	struct rows_track *track;
+	struct rows_track *track = NULL;
 	enum sonde_status status;
 
 	if (sink->table != ROW_SAMPLES) {
@@ -336,9 +336,11 @@ static enum sonde_status samples(struct sonde_sink *base, uint32_t number,
 		return SONDE_OK;
 	}
 	status = find_track(sink, number, &track, err);
-	for (size_t i = 0; !status && i < count; i++)
+	if (!track)
+		return status;
+	for (size_t i = 0; i < count; i++)
 		track->writer.form->sample(&track->writer, &items[i]);
-	return status ? status : flush(track, FLUSH_SIZE, err);
+	return flush(track, FLUSH_SIZE, err);
 }
 
 /* Tracks come one after the other here, so that sums do not depend on who is first. */
@@ -357,7 +359,7 @@ static enum sonde_status values(struct sonde_sink *base, uint32_t number,
 				struct sonde_error *err)
 {
 	struct rows_sink *sink = sink_of(base);
-	struct rows_track *track;
+	struct rows_track *track = NULL;
 	enum sonde_status status;
 
 	if (sink->table == ROW_CONTEXTS) {
@@ -369,9 +371,11 @@ static enum sonde_status values(struct sonde_sink *base, uint32_t number,
 		return SONDE_OK;
 	}
 	status = find_track(sink, number, &track, err);
-	for (size_t i = 0; !status && i < count; i++)
+	if (!track)
+		return status;
+	for (size_t i = 0; i < count; i++)
 		track->writer.form->value(&track->writer, &items[i]);
-	return status ? status : flush(track, FLUSH_SIZE, err);
+	return flush(track, FLUSH_SIZE, err);
 }
 
 static enum sonde_status track_end(struct sonde_sink *base, uint32_t number,

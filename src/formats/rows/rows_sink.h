@@ -16,7 +16,7 @@
 extern const struct sonde_format_style rows_styles[];
 
 enum sonde_status rows_create(const char *path, const struct row_form *form,
-			      const struct sonde_create_options *options, struct sonde_sink **sink,
+			      const struct sonde_create_options *options, struct sonde_sink **made,
 			      struct sonde_error *err);
 
 #endif

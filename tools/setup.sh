@@ -119,6 +119,7 @@ list_missing() {
 	need test babeltrace2 'the reader of that format' has babeltrace2
 	need test protobuf-compiler 'decodes what is written as protobuf' has protoc
 	need test valgrind 'its callgrind_annotate reads profiles; counts instructions' has valgrind
+	need test graphviz 'draws call graphs' has dot
 	need test uftrace 'the recorder that ours is compared with' has uftrace
 	need lint clang-format-14 'checks the formatting' clang_tool_is_settled clang-format
 	need lint clang-tidy-14 'static analysis' clang_tool_is_settled clang-tidy

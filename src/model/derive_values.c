@@ -127,10 +127,12 @@ enum sonde_status sonde_sample_sums_feed(struct sonde_sample_sums *sums,
 	struct sonde_sort_item *order = calloc(count + 1, sizeof(*order));
 	enum sonde_status status = SONDE_OK;
 
-	for (size_t i = 0; order && i < count; i++)
+	if (!order)
+		return sonde_fail_nomem(err);
+	for (size_t i = 0; i < count; i++)
 		order[i] = (struct sonde_sort_item){ .key = sums->stays.items[i].context,
 						     .number = i };
-	if (!order || !sonde_sort(order, count))
+	if (!sonde_sort(order, count))
 		status = sonde_fail_nomem(err);
 	for (size_t i = 0; i < count && !status; i++) {
 		struct sonde_value values[2];

@@ -219,7 +219,7 @@ static void hand_over(struct sonde_intake *intake)
 	sonde_context_union_contexts(intake->tree, &contexts);
 	recording->lanes = (intake->events.size ? SONDE_LANE_EVENTS : 0) |
 			   (intake->samples.size ? SONDE_LANE_SAMPLES : 0) |
-			   (contexts > 1 ? SONDE_LANE_CONTEXTS : 0) |
+			   (contexts > 1 || intake->value_count ? SONDE_LANE_CONTEXTS : 0) |
 			   (intake->value_count ? SONDE_LANE_VALUES : 0) |
 			   (intake->details.size ? SONDE_LANE_DETAILS : 0);
 	recording->data = intake;

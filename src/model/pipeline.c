@@ -178,9 +178,8 @@ static bool definitions_may_stay(const struct run *run, const struct sonde_defin
 static bool ids_may_stay(const struct run *run)
 {
 	return run->source_count == 1 && !run->sources[0].derives_profile &&
-	       !run->sources[0].derives_values &&
-	       !run->options->time_maps && !run->sources[0].label &&
-	       run->pieces.count == run->track_count &&
+	       !run->sources[0].derives_values && !run->options->time_maps &&
+	       !run->sources[0].label && run->pieces.count == run->track_count &&
 	       definitions_may_stay(run, run->sources[0].recording->definitions);
 }
 

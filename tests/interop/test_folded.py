@@ -160,6 +160,12 @@ class Read(ProfileCase):
         cut = self.write("cut.gz", gzip.compress(self.LINES.encode())[:-12])
         self.assertIn("exchange-truncated", self.run_sonde("check", cut, "--format", "folded").stdout.decode())
 
+    def test_odd_values(self):
+        path = self.write("odd.txt", b"# metric: odd\na;b -2\na;c 0.25\na;e 1" + b"0" * 30 + b"\na;f 7\n")
+        lost = self.lost(path, "odd.folded")
+        self.assertEqual(sum(count for (what, _), count in lost.items() if what == "stacks"), 3)
+        self.assertEqual(read_folded(self.path("odd.folded")), {("a", "f"): 7})
+
     def test_not_taken_for_others(self):
         for data in (b'{"a": 1}\n', b"a,b,c\n1,2,3\n", b"#!/bin/sh\nexit 0\n", b"text without numbers\n"):
             self.assertNotEqual(self.run_sonde("info", self.write("other", data)).returncode, 0, data)

@@ -247,13 +247,13 @@ class Read(ProfileCase):
             self.assertEqual((rows["main.main"]["file"], rows["main.main"]["line"]), ("/src/a.go", 10))
             self.assertEqual(rows["work"]["samples.self"], 5)
             self.assertEqual(rows["work"]["alloc (bytes).self"], 64)
-            tree = self.sonde("dump", path, "--metric", "cpu")
+            tree = self.sonde("dump", path, "--metric", "cpu (sec)")
             self.assertIn("prog+0x1100", tree)
 
     def test_inlined_threads_and_the_rest(self):
         path = self.encode(TEXT, "other")
         info = json.loads(self.sonde("info", "--json", path))["recordings"][0]
-        self.assertEqual(sorted(track["name"] or "" for track in info["tracks"]), ["", "other", "worker"])
+        self.assertEqual(sorted(track["name"] for track in info["tracks"]), ["other", "thread 2", "worker"])
         self.assertEqual([track["os_id"] for track in info["tracks"] if track["name"] == "worker"], [77])
         text = self.sonde("info", path)
         for part in ("a comment", "pprof.period", "pprof.drop_frames"):

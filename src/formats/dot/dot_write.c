@@ -46,6 +46,8 @@ static void put_quoted(struct sonde_buffer *out, const char *text, size_t size)
 		if (text[i] == '"' || text[i] == '\\')
 			sonde_buffer_put_char(out, '\\');
 		sonde_buffer_put_char(out, text[i]);
+		if (text[i] == '&') /* else "&lt;" would be shown as '<' */
+			sonde_buffer_put_text(out, "amp;");
 	}
 }
 

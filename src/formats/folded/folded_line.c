@@ -26,12 +26,13 @@ bool folded_put_name(struct sonde_buffer *out, const char *name, bool is_first)
 
 uint64_t folded_next_piece(struct folded_pieces *pieces, double value)
 {
-	uint64_t until, piece;
+	double exact = value * pieces->scale + pieces->carry;
+	uint64_t piece;
 
-	pieces->sum += value * pieces->scale;
-	until = pieces->sum < (double)UINT64_MAX / 2 ? (uint64_t)(pieces->sum + .5) : pieces->given;
-	piece = until - pieces->given;
-	pieces->given = until;
+	if (!(exact < (double)UINT64_MAX / 2))
+		return 0;
+	piece = (uint64_t)(exact + .5);
+	pieces->carry = exact - (double)piece;
 	return piece;
 }
 

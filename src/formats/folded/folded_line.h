@@ -26,11 +26,10 @@ bool folded_put_name(struct sonde_buffer *out, const char *name, bool is_first);
 /* A sum that is given out in whole pieces: what rounding took from one is in the next. */
 struct folded_pieces {
 	double scale; /* what one is multiplied by */
-	double sum;
-	uint64_t given;
+	double carry; /* what was not given out yet, or too much: half a one at most */
 };
 
-/* The piece for a value that is not negative; 0 as well where the sum has no room in 63 bits. */
+/* The piece for a value that is not negative; 0 as well where it has no room in 63 bits. */
 uint64_t folded_next_piece(struct folded_pieces *pieces, double value);
 
 /* The rest of a line behind its stack. */

@@ -40,7 +40,7 @@ struct writing {
 	bool has_threads; /* the track is the first frame */
 	/* lost */
 	uint32_t too_deep;
-	uint64_t vanished, negative, fractions;
+	uint64_t vanished, too_large, negative, fractions;
 };
 
 static uint32_t add_frame(struct writing *writing, uint32_t parent, uint32_t label)
@@ -179,7 +179,8 @@ static enum sonde_status write_stack(struct writing *writing, uint32_t number, u
 	}
 	writing->fractions += fabs(scaled - rint(scaled)) > WHOLE_ENOUGH;
 	piece = folded_next_piece(&writing->pieces, value);
-	writing->vanished += !piece;
+	writing->too_large += !piece && scaled > 1;
+	writing->vanished += !piece && !(scaled > 1);
 	if (!piece)
 		return SONDE_OK;
 	put_stack(writing, number, track);
@@ -303,6 +304,7 @@ static enum sonde_status count_lost(const struct writing *writing, struct sonde_
 			  0 :
 			  writing->sink->track_count },
 		{ "stacks", "their value is less than 1 as it is written", writing->vanished },
+		{ "stacks", "their value is larger than 64 bits can hold", writing->too_large },
 		{ "stacks", "their value is below 0", writing->negative },
 		{ "fractions of values",
 		  "folded stacks hold whole numbers; the sum of all is the same",

@@ -58,9 +58,11 @@ static void put_metric_name(struct sonde_buffer *out, const char *type, size_t t
 		return;
 	}
 	sonde_buffer_put(out, type, type_size);
-	if (is_count && type_size)
+	if (!type_size)
+		sonde_buffer_put_text(out, "value");
+	if (is_count)
 		return;
-	sonde_buffer_put_text(out, type_size ? " (" : "(");
+	sonde_buffer_put_text(out, " (");
 	if (is_time)
 		sonde_buffer_put_text(out, "sec");
 	else

@@ -59,7 +59,7 @@ static double *row_values(struct pprof_writing *writing, uint32_t context)
 	struct pprof_row *added;
 
 	if (row != SONDE_NONE)
-		return &writing->values.items[(size_t)row * metrics];
+		return writing->values.items + (size_t)row * metrics;
 	row = (uint32_t)writing->rows.count;
 	added = sonde_vec_push(&writing->rows);
 	if (!added || !sonde_vec_reserve(&writing->values, metrics))
@@ -68,7 +68,7 @@ static double *row_values(struct pprof_writing *writing, uint32_t context)
 	memset(writing->values.items + writing->values.count, 0, metrics * sizeof(double));
 	writing->values.count += metrics;
 	writing->row_of[context] = row;
-	return &writing->values.items[(size_t)row * metrics];
+	return writing->values.items + (size_t)row * metrics;
 }
 
 static bool gather(struct pprof_writing *writing, uint32_t track)
@@ -141,7 +141,7 @@ static bool put_sample(struct pprof_writing *writing, size_t row)
 {
 	uint32_t context = writing->rows.items[row].context;
 	uint32_t metrics = writing->sink->metric_count;
-	const double *values = &writing->values.items[row * metrics];
+	const double *values = writing->values.items + row * metrics;
 	const char *entry = entry_name(writing, context);
 	struct sonde_buffer *out = &writing->out;
 	size_t start = sonde_protobuf_begin(out, PPROF_SAMPLE), list;

@@ -60,11 +60,17 @@ struct perfetto_location {
 struct perfetto_frame {
 	uint64_t address;
 	uint32_t function, module, file, line; /* strings but for the line */
-	uint32_t entry;			       /* its kind plus one */
+	uint32_t function_file, function_line;
+	uint32_t entry; /* its kind plus one */
 	uint32_t flags;
 };
 
-enum { PERFETTO_FRAME_HAS_NAME = 1, PERFETTO_FRAME_HAS_ADDRESS = 2, PERFETTO_FRAME_INLINED = 4 };
+enum {
+	PERFETTO_FRAME_HAS_NAME = 1,
+	PERFETTO_FRAME_HAS_ADDRESS = 2,
+	PERFETTO_FRAME_INLINED = 4,
+	PERFETTO_FRAME_WHOLE = 8
+};
 
 /* A stack is one more frame in another; 0 has none. */
 struct perfetto_stack {

@@ -315,6 +315,16 @@ static enum sonde_status take_frame_field(struct perfetto_reader *reader,
 	case FRAME_OWN_INLINED:
 		frame->flags |= PERFETTO_FRAME_INLINED;
 		break;
+	case FRAME_OWN_FILE:
+		number = perfetto_resolve(reader, sequence, PERFETTO_SOURCE_PATHS, field->value);
+		frame->function_file = number != SONDE_NONE ? number : 0;
+		break;
+	case FRAME_OWN_LINE:
+		frame->function_line = (uint32_t)field->value;
+		break;
+	case FRAME_OWN_WHOLE:
+		frame->flags |= PERFETTO_FRAME_WHOLE;
+		break;
 	default:
 		break;
 	}

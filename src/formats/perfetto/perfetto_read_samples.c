@@ -149,7 +149,7 @@ static enum sonde_status add_sample(struct perfetto_reader *reader,
 				    uint32_t track, uint64_t time_ns, uint64_t iid,
 				    struct sonde_error *err)
 {
-	uint32_t stack = perfetto_resolve(reader, sequence, PERFETTO_CALLSTACKS, iid), node;
+	uint32_t stack = perfetto_resolve(reader, sequence, PERFETTO_CALLSTACKS, iid), node = 0;
 	enum sonde_status status;
 
 	if (iid && stack == SONDE_NONE)

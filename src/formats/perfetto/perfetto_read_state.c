@@ -551,6 +551,23 @@ enum sonde_status perfetto_take_interned(struct perfetto_reader *reader,
 	return status;
 }
 
+enum sonde_status perfetto_read_location(struct perfetto_reader *reader, struct sonde_bytes bytes,
+					 struct perfetto_location *location,
+					 struct sonde_error *err)
+{
+	struct sonde_protobuf_field field;
+	enum sonde_status status = SONDE_OK;
+
+	while (!status && !(status = sonde_protobuf_next(&bytes, &field, err))) {
+		if (field.number == LOCATION_LINE)
+			location->line = (uint32_t)field.value;
+		else if (field.number == LOCATION_FILE)
+			status = sonde_intake_string(reader->intake, perfetto_text(&field),
+						     field.bytes.size, &location->file, err);
+	}
+	return status == SONDE_END ? SONDE_OK : status;
+}
+
 uint32_t perfetto_resolve(struct perfetto_reader *reader, const struct perfetto_sequence *sequence,
 			  enum perfetto_interned kind, uint64_t iid)
 {

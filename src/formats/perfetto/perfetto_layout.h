@@ -176,6 +176,9 @@ enum {
 	FRAME_LINE = 6,
 	FRAME_OWN_ENTRY = 1000, /* an entry: its kind plus one */
 	FRAME_OWN_INLINED = 1001,
+	FRAME_OWN_FILE = 1002, /* of the function, as FRAME_SOURCE */
+	FRAME_OWN_LINE = 1003,
+	FRAME_OWN_WHOLE = 1004, /* it is in the function as a whole: its line is the function's */
 };
 enum { CALLSTACK_FRAME = 2 };
 

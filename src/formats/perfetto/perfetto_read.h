@@ -60,11 +60,17 @@ struct perfetto_location {
 struct perfetto_frame {
 	uint64_t address;
 	uint32_t function, module, file, line; /* strings but for the line */
-	uint32_t entry;			       /* its kind plus one */
+	uint32_t function_file, function_line;
+	uint32_t entry; /* its kind plus one */
 	uint32_t flags;
 };
 
-enum { PERFETTO_FRAME_HAS_NAME = 1, PERFETTO_FRAME_HAS_ADDRESS = 2, PERFETTO_FRAME_INLINED = 4 };
+enum {
+	PERFETTO_FRAME_HAS_NAME = 1,
+	PERFETTO_FRAME_HAS_ADDRESS = 2,
+	PERFETTO_FRAME_INLINED = 4,
+	PERFETTO_FRAME_WHOLE = 8
+};
 
 /* A stack is one more frame in another; 0 has none. */
 struct perfetto_stack {
@@ -192,6 +198,14 @@ static inline const char *perfetto_text(const struct sonde_protobuf_field *field
 	return (const char *)field->bytes.data;
 }
 
+static inline double perfetto_double(uint64_t bits)
+{
+	double value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
 /* Numbers of a repeated field, packed or one by one: false after the last. Start with *position 0. */
 bool perfetto_next_number(const struct sonde_protobuf_field *field, size_t *position,
 			  bool is_fixed64, uint64_t *number);
@@ -212,7 +226,7 @@ enum sonde_status perfetto_take_system(struct perfetto_reader *reader, struct so
 enum sonde_status perfetto_find_place(struct perfetto_reader *reader, uint64_t uuid,
 				      uint32_t *place, struct sonde_error *err);
 /* Its process and track in the recording. */
-enum sonde_status perfetto_locate(struct perfetto_reader *reader, uint32_t place,
+enum sonde_status perfetto_locate(struct perfetto_reader *reader, uint32_t number,
 				  struct sonde_error *err);
 enum sonde_status perfetto_thread(struct perfetto_reader *reader, uint32_t pid, uint64_t tid,
 				  uint32_t *process, uint32_t *track, struct sonde_error *err);
@@ -249,6 +263,9 @@ enum sonde_status perfetto_add_name(struct perfetto_reader *reader,
 				    struct sonde_error *err);
 enum sonde_status perfetto_add_module(struct perfetto_reader *reader, uint32_t process,
 				      uint32_t path, uint32_t *module, struct sonde_error *err);
+enum sonde_status perfetto_read_location(struct perfetto_reader *reader, struct sonde_bytes bytes,
+					 struct perfetto_location *location,
+					 struct sonde_error *err);
 /* A name such that it can be in a signature. */
 enum sonde_status perfetto_argument_name(struct perfetto_reader *reader, const char *text,
 					 size_t length, uint32_t *string, struct sonde_error *err);

@@ -28,14 +28,6 @@ static bool is_value(uint32_t field)
 	       field == ANNOTATION_STRING_IID;
 }
 
-static double as_double(uint64_t bits)
-{
-	double value;
-
-	memcpy(&value, &bits, sizeof(value));
-	return value;
-}
-
 /* The text that an iid stands for takes the place of the iid. */
 static void resolve_text(struct perfetto_reader *reader, const struct perfetto_sequence *sequence,
 			 struct value *value)
@@ -184,7 +176,7 @@ static enum sonde_status put_value(struct nesting *nesting, const struct value *
 		put_signed(json, (int64_t)value->number);
 		return SONDE_OK;
 	case ANNOTATION_DOUBLE:
-		sonde_json_number_double(json, as_double(value->number));
+		sonde_json_number_double(json, perfetto_double(value->number));
 		return SONDE_OK;
 	case ANNOTATION_STRING:
 		sonde_json_string_sized(json, (const char *)value->bytes.data, value->bytes.size);
@@ -260,7 +252,7 @@ static enum sonde_status put_leaf(struct nesting *nesting, struct sonde_bytes by
 	if (last.number == NESTED_INT)
 		put_signed(&nesting->json, (int64_t)last.value);
 	else if (last.number == NESTED_DOUBLE)
-		sonde_json_number_double(&nesting->json, as_double(last.value));
+		sonde_json_number_double(&nesting->json, perfetto_double(last.value));
 	else if (last.number == NESTED_BOOL)
 		sonde_json_bool(&nesting->json, last.value);
 	else if (last.number == NESTED_STRING && perfetto_is_bytes(&last))
@@ -329,7 +321,7 @@ static bool number_of(const struct value *value, enum sonde_argument_type type,
 	if (sonde_argument_type_is_text(type))
 		return false;
 	if (sonde_argument_type_is_float(type)) {
-		number->f64 = as_double(value->number);
+		number->f64 = perfetto_double(value->number);
 		return value->field == ANNOTATION_DOUBLE;
 	}
 	if (type == SONDE_ARGUMENT_BOOL)
@@ -456,7 +448,7 @@ static enum sonde_status put_plain(struct perfetto_reader *reader,
 	}
 	if (type != SONDE_ARGUMENT_ANY) {
 		if (type == SONDE_ARGUMENT_FLOAT64)
-			number.f64 = as_double(value->number);
+			number.f64 = perfetto_double(value->number);
 		sonde_arguments_put_number(&reader->arguments, type, number);
 		return SONDE_OK;
 	}
@@ -531,7 +523,7 @@ bool perfetto_annotation_number(struct sonde_bytes bytes, double *number)
 		*number = (double)(int64_t)value.number;
 		return true;
 	case ANNOTATION_DOUBLE:
-		*number = as_double(value.number);
+		*number = perfetto_double(value.number);
 		return true;
 	default:
 		return false;

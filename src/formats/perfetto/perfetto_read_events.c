@@ -69,14 +69,6 @@ static enum own own_category(struct sonde_bytes text)
 	return OWN_NONE;
 }
 
-static double as_double(uint64_t bits)
-{
-	double value;
-
-	memcpy(&value, &bits, sizeof(value));
-	return value;
-}
-
 static enum sonde_status read_legacy(struct perfetto_reader *reader,
 				     const struct perfetto_sequence *sequence, struct event *event,
 				     struct sonde_bytes bytes, struct sonde_error *err)
@@ -137,22 +129,6 @@ static enum sonde_status take_name(struct perfetto_reader *reader, struct event 
 	return status ? status : perfetto_add_name(reader, &name, &event->name, err);
 }
 
-static enum sonde_status take_location(struct perfetto_reader *reader, struct event *event,
-				       struct sonde_bytes bytes, struct sonde_error *err)
-{
-	struct sonde_protobuf_field field;
-	enum sonde_status status = SONDE_OK;
-
-	while (!status && !(status = sonde_protobuf_next(&bytes, &field, err))) {
-		if (field.number == LOCATION_LINE)
-			event->location.line = (uint32_t)field.value;
-		else if (field.number == LOCATION_FILE)
-			status = sonde_intake_string(reader->intake, perfetto_text(&field),
-						     field.bytes.size, &event->location.file, err);
-	}
-	return status == SONDE_END ? SONDE_OK : status;
-}
-
 static void find_location(struct perfetto_reader *reader, const struct perfetto_sequence *sequence,
 			  struct event *event, uint64_t iid)
 {
@@ -197,7 +173,7 @@ static enum sonde_status take_event_field(struct perfetto_reader *reader,
 		event->has_value = true;
 		return SONDE_OK;
 	case EVENT_COUNTER_DOUBLE:
-		event->value = as_double(field->value);
+		event->value = perfetto_double(field->value);
 		event->has_value = true;
 		return SONDE_OK;
 	case EVENT_FLOW:
@@ -222,8 +198,9 @@ static enum sonde_status take_event_field(struct perfetto_reader *reader,
 		find_location(reader, sequence, event, field->value);
 		return SONDE_OK;
 	case EVENT_LOCATION:
-		return perfetto_is_bytes(field) ? take_location(reader, event, field->bytes, err) :
-						  SONDE_OK;
+		return perfetto_is_bytes(field) ?
+			       perfetto_read_location(reader, field->bytes, &event->location, err) :
+			       SONDE_OK;
 	case EVENT_LEGACY:
 		return read_legacy(reader, sequence, event, field->bytes, err);
 	default:
@@ -534,7 +511,7 @@ static enum sonde_status add_extras(struct perfetto_reader *reader,
 					   sequence->counters.items[index];
 		index++;
 		status = add_value(reader, sequence, event, uuid,
-				   is_double ? as_double(bits) : (double)(int64_t)bits, err);
+				   is_double ? perfetto_double(bits) : (double)(int64_t)bits, err);
 	}
 	return status;
 }
@@ -713,10 +690,7 @@ enum sonde_status perfetto_take_event(struct perfetto_reader *reader,
 		return SONDE_OK;
 	}
 	is_old = !event.type && event.legacy.phase;
-	if (event.type == TYPE_COUNTER)
-		status = SONDE_OK;
-	else
-		status = find_track(reader, sequence, &event, err);
+	status = event.type == TYPE_COUNTER ? SONDE_OK : find_track(reader, sequence, &event, err);
 	if (!status)
 		status = is_old ? add_phase(reader, sequence, &event, err) :
 				  add_typed(reader, sequence, &event, err);

@@ -37,7 +37,10 @@ static enum sonde_status add_function(struct perfetto_reader *reader, uint32_t p
 {
 	const char *name =
 		sonde_definitions_string(reader->recording->definitions, frame->function);
-	struct sonde_function like = { .process = process, .module = module };
+	struct sonde_function like = { .process = process,
+				       .module = module,
+				       .file = frame->function_file,
+				       .line = frame->function_line };
 
 	*function = SONDE_NONE;
 	if (!(frame->flags & PERFETTO_FRAME_HAS_NAME))
@@ -58,7 +61,7 @@ static enum sonde_status add_line(struct perfetto_reader *reader,
 		.relation = SONDE_CONTEXT_ENCLOSED,
 	};
 
-	if (!frame->file || !frame->line)
+	if (!frame->file || !frame->line || frame->flags & PERFETTO_FRAME_WHOLE)
 		return SONDE_OK;
 	return sonde_intake_context(reader->intake, *node, &line, node, err);
 }
@@ -146,7 +149,7 @@ static enum sonde_status add_sample(struct perfetto_reader *reader,
 				    uint32_t track, uint64_t time_ns, uint64_t iid,
 				    struct sonde_error *err)
 {
-	uint32_t stack = perfetto_resolve(reader, sequence, PERFETTO_CALLSTACKS, iid), node;
+	uint32_t stack = perfetto_resolve(reader, sequence, PERFETTO_CALLSTACKS, iid), node = 0;
 	enum sonde_status status;
 
 	if (iid && stack == SONDE_NONE)

@@ -315,6 +315,16 @@ static enum sonde_status take_frame_field(struct perfetto_reader *reader,
 	case FRAME_OWN_INLINED:
 		frame->flags |= PERFETTO_FRAME_INLINED;
 		break;
+	case FRAME_OWN_FILE:
+		number = perfetto_resolve(reader, sequence, PERFETTO_SOURCE_PATHS, field->value);
+		frame->function_file = number != SONDE_NONE ? number : 0;
+		break;
+	case FRAME_OWN_LINE:
+		frame->function_line = (uint32_t)field->value;
+		break;
+	case FRAME_OWN_WHOLE:
+		frame->flags |= PERFETTO_FRAME_WHOLE;
+		break;
 	default:
 		break;
 	}
@@ -539,6 +549,23 @@ enum sonde_status perfetto_take_interned(struct perfetto_reader *reader,
 			status = SONDE_OK;
 	}
 	return status;
+}
+
+enum sonde_status perfetto_read_location(struct perfetto_reader *reader, struct sonde_bytes bytes,
+					 struct perfetto_location *location,
+					 struct sonde_error *err)
+{
+	struct sonde_protobuf_field field;
+	enum sonde_status status = SONDE_OK;
+
+	while (!status && !(status = sonde_protobuf_next(&bytes, &field, err))) {
+		if (field.number == LOCATION_LINE)
+			location->line = (uint32_t)field.value;
+		else if (field.number == LOCATION_FILE)
+			status = sonde_intake_string(reader->intake, perfetto_text(&field),
+						     field.bytes.size, &location->file, err);
+	}
+	return status == SONDE_END ? SONDE_OK : status;
 }
 
 uint32_t perfetto_resolve(struct perfetto_reader *reader, const struct perfetto_sequence *sequence,

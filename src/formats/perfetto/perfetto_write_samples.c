@@ -120,6 +120,18 @@ static uint64_t intern_called(const struct perfetto_writer *writer, struct perfe
 	return iid;
 }
 
+/* Where a function begins: the line of a frame is where it is left. */
+static void put_place(struct sonde_buffer *out, const struct sonde_function *function,
+		      bool is_whole)
+{
+	if (function->file)
+		sonde_protobuf_put_uint(out, FRAME_OWN_FILE, (uint64_t)function->file + 1);
+	if (function->line)
+		sonde_protobuf_put_uint(out, FRAME_OWN_LINE, function->line);
+	if (is_whole)
+		sonde_protobuf_put_uint(out, FRAME_OWN_WHOLE, 1);
+}
+
 static void intern_frame(const struct perfetto_writer *writer, struct perfetto_track *track,
 			 uint32_t number)
 {
@@ -127,6 +139,7 @@ static void intern_frame(const struct perfetto_writer *writer, struct perfetto_t
 	const struct sonde_function *function;
 	struct sonde_buffer *out = &track->interned;
 	uint64_t name;
+	bool is_whole;
 	size_t start;
 
 	if (!perfetto_bits_add(&track->frames, number, &track->failed))
@@ -137,13 +150,16 @@ static void intern_frame(const struct perfetto_writer *writer, struct perfetto_t
 		frame.module = function->module;
 		frame.address = function->address;
 	}
-	if (function && !frame.line) {
+	is_whole = function && !frame.line;
+	if (is_whole) {
 		frame.file = function->file;
 		frame.line = function->line;
 	}
 	name = intern_called(writer, track, frame.called);
 	intern_module(writer, track, frame.module);
 	intern_source(writer, track, frame.file);
+	if (function)
+		intern_source(writer, track, function->file);
 	start = sonde_protobuf_begin(out, INTERNED_FRAME);
 	sonde_protobuf_put_uint(out, IID, (uint64_t)number + 1);
 	if (name)
@@ -160,6 +176,8 @@ static void intern_frame(const struct perfetto_writer *writer, struct perfetto_t
 		sonde_protobuf_put_uint(out, FRAME_OWN_ENTRY, (uint64_t)frame.called->entry + 1);
 	if (frame.called->relation == SONDE_CONTEXT_INLINED)
 		sonde_protobuf_put_uint(out, FRAME_OWN_INLINED, 1);
+	if (function)
+		put_place(out, function, is_whole);
 	sonde_protobuf_end(out, start);
 	track->losses[PERFETTO_LOSS_LOOPS] += frame.folded;
 }

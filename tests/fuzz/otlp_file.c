@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzzes files of OTLP JSON: opened as recordings, every event and detail is read. */
-#include "exchange_file.h"
+/* Fuzz target over files of OTLP JSON. */
+#include "memory_file.h"
+#include "whole_recording.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	fuzz_exchange_file("otlp-json", data, size);
+	whole_recording(memory_file(data, size), "otlp-json");
 	return 0;
 }

@@ -44,7 +44,7 @@ static inline uint32_t sonde_protobuf_tag(uint32_t number, enum sonde_protobuf_t
 /* sint32 and sint64: small numbers of either sign are short. */
 static inline uint64_t sonde_protobuf_zigzag(int64_t value)
 {
-	return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
+	return (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0);
 }
 
 static inline int64_t sonde_protobuf_unzigzag(uint64_t value)

@@ -136,6 +136,8 @@ static enum sonde_status module_of_function(struct making *making, uint32_t func
 	uint32_t made = sonde_key_map_find(&nodes->made, function);
 	enum sonde_status status;
 
+	*module = SONDE_NONE;
+	*ip = 0;
 	if (made != UINT32_MAX) {
 		*module = made / HPCRUN_NAMED_LIMIT;
 		*ip = made % HPCRUN_NAMED_LIMIT;

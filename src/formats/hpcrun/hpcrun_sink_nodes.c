@@ -17,17 +17,18 @@ static const char held_back[] =
 	"hpcrun profiles hold addresses; what lies there is looked up again "
 	"from binaries or hpcstruct files";
 
-/* A module that was made up for functions of one name, and how many there are so far. */
+/* The last module that was made up for functions of one name. */
 struct made_module {
 	uint32_t module;
-	uint32_t uses;
+	uint32_t number; /* of those of that name, from 1 */
+	uint32_t uses;	 /* functions in it */
 };
 
 struct making {
 	struct hpcrun_sink_nodes *nodes;
 	const struct sonde_context *contexts;
 	uint32_t *base;		     /* context -> node that its function was called from */
-	struct sonde_text_map paths; /* of modules that were made up -> number in `made_up` */
+	struct sonde_text_map names; /* of functions without an address -> number in `made_up` */
 	SONDE_VEC(struct made_module) made_up;
 	uint64_t lines, loops, inlined, named, entries, unnamed_rest;
 	struct sonde_error *err;
@@ -71,58 +72,59 @@ static enum sonde_status take_modules(struct hpcrun_sink_nodes *nodes, struct so
 	return status;
 }
 
-/* Makes a module of that path for a name; its place in `made_up`. */
-static enum sonde_status make_module(struct making *making, const struct sonde_buffer *path,
-				     uint32_t *place)
+/* The module that functions of a name are put into: made where there is none, or where it is full. */
+static enum sonde_status fill_module(struct making *making, struct made_module *made,
+				     const char *label)
 {
-	const char *copy = sonde_arena_copy_text(&making->nodes->texts, path->data, path->size);
-	struct made_module *made = sonde_vec_push(&making->made_up);
-	enum sonde_status status;
+	struct sonde_buffer path = { 0 };
+	enum sonde_status status = SONDE_OK;
+	const char *copy = NULL;
 
-	if (!copy || !made)
-		return sonde_fail_nomem(making->err);
-	*place = (uint32_t)making->made_up.count - 1;
-	status = add_module(making->nodes, copy, SONDE_NONE, &made->module, making->err);
+	if (made->number && made->uses < HPCRUN_NAMED_LIMIT)
+		return SONDE_OK;
 	made->uses = 0;
-	if (!status && !sonde_text_map_add(&making->paths, copy, path->size, *place))
-		status = sonde_fail_nomem(making->err);
+	made->number++;
+	sonde_buffer_put_format(&path, made->number > 1 ? "[%s #%u]" : "[%s]", label, made->number);
+	if (sonde_buffer_text(&path))
+		copy = sonde_arena_copy_text(&making->nodes->texts, path.data, path.size);
+	sonde_buffer_release(&path);
+	status = copy ? add_module(making->nodes, copy, SONDE_NONE, &made->module, making->err) :
+			sonde_fail_nomem(making->err);
 	return status;
 }
 
 /*
  * "[main]": a function that has no address is written as a module of its name, and functions of the same
- * name at addresses in it where no code can be (hpcrun_layout.h). Further ones are "[main #2]".
+ * name at addresses in it where no code can be (hpcrun_layout.h). Further ones are in "[main #2]".
  */
 static enum sonde_status name_function(struct making *making, uint32_t function, uint32_t *module,
 				       uint64_t *ip)
 {
 	char space[SONDE_LABEL_SIZE];
-	const char *label = "unknown";
-	struct sonde_buffer path = { 0 };
-	enum sonde_status status = SONDE_OK;
-	uint32_t place = UINT32_MAX;
+	const char *copy, *label = "unknown";
+	struct made_module *made = NULL;
+	enum sonde_status status;
+	uint32_t place;
 
 	if (function != SONDE_NONE)
 		label = sonde_definitions_function_label(making->nodes->definitions, function,
 							 space);
-	for (unsigned int number = 1; !status; number++) {
-		sonde_buffer_clear(&path);
-		sonde_buffer_put_format(&path, number > 1 ? "[%s #%u]" : "[%s]", label, number);
-		if (!sonde_buffer_text(&path)) {
-			status = sonde_fail_nomem(making->err);
-			break;
-		}
-		place = sonde_text_map_find(&making->paths, path.data, path.size);
-		if (place == UINT32_MAX)
-			status = make_module(making, &path, &place);
-		if (!status && making->made_up.items[place].uses < HPCRUN_NAMED_LIMIT)
-			break;
+	place = sonde_text_map_find(&making->names, label, strlen(label));
+	if (place < making->made_up.count) {
+		made = &making->made_up.items[place];
+	} else {
+		copy = sonde_arena_copy_text(&making->nodes->texts, label, strlen(label));
+		made = copy ? sonde_vec_push(&making->made_up) : NULL;
+		if (!made || !sonde_text_map_add(&making->names, copy, strlen(label),
+						 (uint32_t)making->made_up.count - 1))
+			return sonde_fail_nomem(making->err);
+		*made = (struct made_module){ 0 };
 	}
-	sonde_buffer_release(&path);
+	status = fill_module(making, made, label);
 	if (status)
 		return status;
-	*module = making->made_up.items[place].module;
-	*ip = making->made_up.items[place].uses++;
+	*module = made->module;
+	*ip = made->uses++;
 	return SONDE_OK;
 }
 
@@ -134,6 +136,8 @@ static enum sonde_status module_of_function(struct making *making, uint32_t func
 	uint32_t made = sonde_key_map_find(&nodes->made, function);
 	enum sonde_status status;
 
+	*module = SONDE_NONE;
+	*ip = 0;
 	if (made != UINT32_MAX) {
 		*module = made / HPCRUN_NAMED_LIMIT;
 		*ip = made % HPCRUN_NAMED_LIMIT;
@@ -141,7 +145,7 @@ static enum sonde_status module_of_function(struct making *making, uint32_t func
 	}
 	if (nodes->modules.count - nodes->definition_count >= MODULE_LIMIT / 2) {
 		making->unnamed_rest++;
-		*ip = function;
+		*ip = (uint64_t)function + HPCRUN_NAMED_LIMIT;
 		*module = nodes->rest;
 		if (*module != SONDE_NONE)
 			return SONDE_OK;
@@ -151,10 +155,11 @@ static enum sonde_status module_of_function(struct making *making, uint32_t func
 		return status;
 	}
 	status = name_function(making, function, module, ip);
+	if (status)
+		return status;
 	made = *module * HPCRUN_NAMED_LIMIT + (uint32_t)*ip;
-	if (!status && !sonde_key_map_add(&nodes->made, function, made))
-		status = sonde_fail_nomem(making->err);
-	return status;
+	return sonde_key_map_add(&nodes->made, function, made) ? SONDE_OK :
+								 sonde_fail_nomem(making->err);
 }
 
 static enum sonde_status enter(struct making *making, uint32_t parent, uint32_t module, uint64_t ip,
@@ -329,7 +334,7 @@ enum sonde_status hpcrun_sink_nodes_make(struct hpcrun_sink_nodes *nodes,
 	if (!status)
 		status = check_modules(&making);
 	free(making.base);
-	sonde_text_map_release(&making.paths);
+	sonde_text_map_release(&making.names);
 	sonde_vec_release(&making.made_up);
 	return status ? status : report(&making, loss);
 }

@@ -2,7 +2,10 @@
 /* What readers of other tools' formats share: their findings, and the end of an intake. */
 #include "formats/exchange.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
 
 #define FINDINGS EXCHANGE_FINDING_LIST
 #define FINDING(name) EXCHANGE_FINDING_##name
@@ -38,4 +41,16 @@ enum sonde_status exchange_finish(struct sonde_recording *recording, struct sond
 		EXCHANGE_FINDING(recording, OPEN, SONDE_NO_OFFSET,
 				 "an end for each call\t%" PRIu64 " open", counts.open_calls);
 	return SONDE_OK;
+}
+
+int exchange_begins_with(const char *path, const char *text)
+{
+	char head[256];
+	size_t length = strlen(text);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t size = fd < 0 ? -1 : pread(fd, head, sizeof(head), 0);
+
+	if (fd >= 0)
+		close(fd);
+	return size >= (ssize_t)length && !memcmp(head, text, length) ? 100 : 0;
 }

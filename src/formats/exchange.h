@@ -55,6 +55,12 @@ enum sonde_status exchange_check(const struct sonde_format *format, const char *
 				 const struct sonde_check_options *options,
 				 struct sonde_diagnostics *diagnostics, struct sonde_error *err);
 
+/*
+ * 100 where a file begins with this text, else 0: the probe of a format that is only written, whose own
+ * files a new one may take the place of.
+ */
+int exchange_begins_with(const char *path, const char *text);
+
 /* Finishes an intake, and makes findings of what did not fit. */
 enum sonde_status exchange_finish(struct sonde_recording *recording, struct sonde_intake *intake,
 				  struct sonde_error *err);

@@ -13,7 +13,10 @@
 struct sonde_format {
 	struct sonde_format_info info;
 
-	/* How sure it is that `path` is this format: 0 no, 100 certain. Cheap; never fails. */
+	/*
+	 * How sure it is that `path` is this format: 0 no, 100 certain. Cheap; never fails. Of a format that
+	 * is only written: whether a new one may take its place.
+	 */
 	int (*probe)(const char *path);
 
 	/*

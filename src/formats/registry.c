@@ -250,13 +250,22 @@ static bool has_content(const char *path)
 	return !empty;
 }
 
+static bool is_only_written(const char *path)
+{
+	for (size_t i = 0; i < FORMAT_COUNT; i++) {
+		if (!is_read(formats[i]) && formats[i]->probe && formats[i]->probe(path))
+			return true;
+	}
+	return false;
+}
+
 /* Only a recording is replaced by a recording: a mistyped name must not cost a home folder. */
 enum sonde_status sonde_format_check_replaced(const char *path, struct sonde_error *err)
 {
 	struct sonde_recording *recording;
 	enum sonde_status status;
 
-	if (!has_content(path))
+	if (!has_content(path) || is_only_written(path))
 		return SONDE_OK;
 	status = sonde_recording_open(path, NULL, &recording, err);
 	if (status == SONDE_OK) {

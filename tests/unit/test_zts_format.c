@@ -393,7 +393,8 @@ static void test_ends_and_nuls(void **state)
 	uint32_t process = memory_add_process(source, "server");
 	uint32_t outer = memory_add_function(source, process, "outer");
 	uint32_t inner = memory_add_function(source, process, "inner");
-	uint32_t type = memory_add_event_type(source, ZTS_EXCEPTION_TYPE, ZTS_EXCEPTION_SIGNATURE);
+	uint32_t type = memory_add_event_type(source, SONDE_SPAN_EXCEPTION_TYPE,
+					      SONDE_SPAN_EXCEPTION_SIGNATURE);
 	uint32_t track = memory_add_track(source, process, "");
 	struct sonde_event event = memory_event(SONDE_EVENT_EXCEPTION, 4, outer, 1);
 	struct sonde_buffer packed = { 0 };
@@ -481,7 +482,8 @@ static void first_attributes(struct sonde_recording *recording, char *text, size
 	struct sonde_detail detail;
 	struct sonde_error err;
 
-	assert_int_equal(sonde_signature_parse(ZTS_CALL_SIGNATURE, &signature, &err), SONDE_OK);
+	assert_int_equal(sonde_signature_parse(SONDE_SPAN_CALL_SIGNATURE, &signature, &err),
+			 SONDE_OK);
 	assert_int_equal(sonde_cursor_open(recording, 0, &cursor, &err), SONDE_OK);
 	assert_int_equal(sonde_cursor_detail(cursor, 0, &detail, &err), SONDE_OK);
 	arguments = (struct sonde_arguments){ .signature = signature,

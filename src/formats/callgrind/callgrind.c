@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Callgrind profile as a format of the library. */
 #include "formats/callgrind/callgrind.h"
+#include "formats/exchange.h"
+
+static int probe(const char *path)
+{
+	return exchange_begins_with(path, "# callgrind format\nversion: 1\ncreator: sonde ");
+}
 
 const struct sonde_format sonde_format_callgrind = {
 	.info = {
@@ -11,5 +17,6 @@ const struct sonde_format sonde_format_callgrind = {
 		.facts = SONDE_FACT_MODULES | SONDE_FACT_SOURCE_PLACES,
 		.suffix = ".callgrind",
 	},
+	.probe = probe,
 	.create = callgrind_create,
 };

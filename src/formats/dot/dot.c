@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Graphviz graph of calls as a format of the library. */
 #include "formats/dot/dot.h"
+#include "formats/exchange.h"
 
 static const struct sonde_format_style styles[] = {
 	{ "all", "also what is too small to be seen" },
@@ -8,6 +9,11 @@ static const struct sonde_format_style styles[] = {
 	{ "metric=", "by another metric, like metric=cycles" },
 	{ NULL, NULL },
 };
+
+static int probe(const char *path)
+{
+	return exchange_begins_with(path, "digraph calls {\n");
+}
 
 const struct sonde_format sonde_format_dot = {
 	.info = {
@@ -19,5 +25,6 @@ const struct sonde_format sonde_format_dot = {
 		.styles = styles,
 		.suffix = ".dot .gv",
 	},
+	.probe = probe,
 	.create = dot_create,
 };

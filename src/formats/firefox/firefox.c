@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processed profiles of the Firefox Profiler as a format of the library: written only. */
 #include "formats/firefox/firefox.h"
+#include "formats/exchange.h"
 
 static const struct sonde_format_style styles[] = {
 	{ "gzip", "packed with gzip, which the Firefox Profiler opens as it is" },
 	{ 0 },
 };
+
+static int probe(const char *path)
+{
+	return exchange_begins_with(path, "{\"meta\":{\"interval\":");
+}
 
 const struct sonde_format sonde_format_firefox = {
 	.info = {
@@ -20,5 +26,6 @@ const struct sonde_format sonde_format_firefox = {
 		.styles = styles,
 		.suffix = ".firefox.json .firefox.json.gz",
 	},
+	.probe = probe,
 	.create = firefox_create,
 };

@@ -128,7 +128,8 @@ class Picture:
         put("names before demangling", Counter((f["name"], f["raw_name"]) for f in info["functions"]
                                                if f.get("raw_name")))
         put("numbers of dropped events", Counter({"all": sum(t["dropped"] for t in tracks)}))
-        put("attributes", Counter((a["owner"], a["name"], json.dumps(a["value"], sort_keys=True))
+        # what is said of a recording may be said of its process
+        put("attributes", Counter((a["owner"].replace("recording", "process"), a["name"], json.dumps(a["value"], sort_keys=True))
                                   for a in info["attributes"] if not a["name"].startswith(OWN_ATTRIBUTES)))
 
     def count(self, thing):

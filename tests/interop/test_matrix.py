@@ -220,6 +220,10 @@ class Matrix(Conversions):
             was, now = (without_names(thing, things) for things in (was, now))
         missing, more = sum((was - now).values()), sum((now - was).values())
         named = sum(loss.get(name, 0) for loss in losses for name in LOSS_NAMES.get(thing, (thing,)))
+        if thing in ("modules of functions", "source places of functions"):
+            more = 0  # addresses that are called become functions
+        if thing == "calls":  # those that never ended end somewhere
+            more -= min(more, sum(loss.get("calls that never ended", 0) for loss in losses))
         if was == now or (missing <= named and not more):
             return []
         return [f"{where}: {sum((was - now).values())} missing, {sum((now - was).values())} more: "

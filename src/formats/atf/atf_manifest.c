@@ -39,6 +39,7 @@ enum {
 	THREAD_NAME,
 	THREAD_OS_ID,
 	THREAD_DROPPED,
+	THREAD_MADE_UP,
 	THREAD_HEAD,
 	THREAD_TAIL,
 	THREAD_KIND
@@ -49,6 +50,7 @@ static const struct manifest_field thread_fields[] = {
 	[THREAD_HAS_DETAIL] = { .name = "has_detail", .type = FIELD_BOOL },
 	[THREAD_NAME] = { .name = "name", .type = FIELD_TEXT },
 	[THREAD_OS_ID] = { .name = "os_id", .type = FIELD_NUMBER },
+	[THREAD_MADE_UP] = { .name = "name_made_up", .type = FIELD_BOOL },
 	[THREAD_DROPPED] = { .name = "dropped_events", .type = FIELD_NUMBER },
 	[THREAD_HEAD] = { .name = "synthetic_head", .type = FIELD_NUMBER },
 	[THREAD_TAIL] = { .name = "synthetic_tail", .type = FIELD_NUMBER },
@@ -97,6 +99,7 @@ static enum sonde_status read_thread(struct manifest_reader *reader, struct sond
 		.id = (uint32_t)id,
 		.has_detail = object_get(&object, THREAD_HAS_DETAIL, 0),
 		.name = (uint32_t)object_get(&object, THREAD_NAME, 0),
+		.name_made_up = object_get(&object, THREAD_MADE_UP, 0),
 		.kind = thread_kind(reader, &object, offset),
 		.os_id = object_get(&object, THREAD_OS_ID, UINT64_MAX),
 		.dropped_events = object_get(&object, THREAD_DROPPED, 0),

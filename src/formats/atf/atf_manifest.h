@@ -34,6 +34,7 @@ struct atf_manifest_thread {
 	uint32_t id;
 	bool has_detail;
 	uint32_t name; /* string id */
+	bool name_made_up;
 	enum sonde_track_kind kind;
 	uint64_t os_id; /* UINT64_MAX: unknown */
 	uint64_t dropped_events;

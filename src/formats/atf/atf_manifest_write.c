@@ -182,6 +182,8 @@ static void write_thread(struct manifest *manifest, uint32_t id, uint32_t part,
 	sonde_json_member_u64(json, "id", written->slot);
 	sonde_json_member_bool(json, "has_detail", written->parts.items[part].has_detail);
 	write_text(manifest, "name", track->name);
+	if (track->name && track->name_made_up)
+		sonde_json_member_bool(json, "name_made_up", true);
 	if (track->kind != SONDE_TRACK_THREAD && track->kind < ATF_TRACK_KIND_COUNT)
 		sonde_json_member_string(json, "kind", atf_track_kinds[track->kind]);
 	if (track->os_id != UINT64_MAX)

@@ -488,6 +488,7 @@ static enum sonde_status define_track(struct opener *opener, struct atf_thread *
 		.kind = entry ? entry->kind : SONDE_TRACK_THREAD,
 		.os_id = entry ? entry->os_id : UINT64_MAX,
 		.name = entry ? entry->name : 0,
+		.name_made_up = entry && entry->name_made_up,
 		.dropped_events = entry ? entry->dropped_events : 0,
 		.unfinished = is_unfinished(thread),
 		.event_count = thread->event_count,

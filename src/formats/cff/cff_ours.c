@@ -261,6 +261,7 @@ static enum sonde_status add_track(struct document *document, struct sonde_error
 			.kind = kind <= SONDE_TRACK_ZONE ? (enum sonde_track_kind)kind :
 							   SONDE_TRACK_ZONE,
 			.dropped_events = number(document, 5, 0),
+			.name_made_up = number(document, 8, 0),
 		},
 		.synthetic_head = number(document, 6, 0),
 		.synthetic_tail = number(document, 7, 0),
@@ -376,7 +377,7 @@ static const struct list lists[] = {
 	{ "tracks",
 	  SONDE_OWNER_TRACK,
 	  { "process", "name", "slot", "os_id", "kind", "dropped", "synthetic_head",
-	    "synthetic_tail" },
+	    "synthetic_tail", "name_made_up" },
 	  add_track,
 	  NULL },
 	{ "functions",

@@ -194,6 +194,7 @@ static void put_track(struct document *document, uint32_t id)
 	put_number(document, "dropped", track->dropped_events, 0);
 	put_number(document, "synthetic_head", written->synthetic_head, 0);
 	put_number(document, "synthetic_tail", written->synthetic_tail, 0);
+	put_number(document, "name_made_up", track->name && track->name_made_up, 0);
 	put_attribute_member(document, SONDE_OWNER_TRACK, id);
 	sonde_json_object_end(&document->json);
 }

@@ -211,7 +211,7 @@ out_has ' 4 tracks' "one command behind another"
 run convert trace -o -
 exits 2 "a folder to standard output"
 err_has 'format atf is a folder, which cannot go to standard output' "which is said"
-err_has '-t NAME chooses a format that is a file: cff' "and what to do"
+err_has '-t NAME chooses a format that is a file: .*cff' "and what to do"
 run recover trace -o -
 exits 2 "not of recover"
 "$SONDE" convert trace -t cff -o - 2>/dev/null | head -c 10 >/dev/null

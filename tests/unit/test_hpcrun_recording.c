@@ -277,11 +277,13 @@ static void test_placeholders(void **state)
 				 SONDE_OK);
 		assert_tree(contexts, count);
 		for (uint32_t k = 1; k < count; k++) {
-			sonde_context_label(definitions, &contexts[k], label, sizeof(label));
-			sonde_context_label(definitions, &contexts[contexts[k].parent], parent,
-					    sizeof(parent));
-			found = found || (!strcmp(label, cases[i].label) &&
-					  !strcmp(parent, cases[i].parent));
+			const char *name = sonde_context_label(definitions, &contexts[k], label,
+							       sizeof(label));
+			const char *above = sonde_context_label(
+				definitions, &contexts[contexts[k].parent], parent, sizeof(parent));
+
+			found = found ||
+				(!strcmp(name, cases[i].label) && !strcmp(above, cases[i].parent));
 		}
 		if (!found)
 			print_error("%s below %s\n", cases[i].label, cases[i].parent);

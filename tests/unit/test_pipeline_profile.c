@@ -280,7 +280,7 @@ static void test_lanes_that_are_not_held(void **state)
 		SONDE_OK);
 	assert_int_equal(result.samples_written, 0);
 	assert_int_equal(result.values_written, 6);
-	assert_int_equal(lost(options.loss, "samples"), 1);
+	assert_int_equal(lost(options.loss, "samples"), 5);
 	assert_int_equal(lost(options.loss, "values"), 0);
 	collector_release(&collector);
 	sonde_loss_free(options.loss);

@@ -21,8 +21,10 @@
 	X(MISSING, "calls without a return of their own",                                          \
 	  "they end with the call around them: slices nest", false)                                \
 	X(SYNTHETIC, "marks of events that a cut made", "slices do not tell", false)               \
-	X(OTHER, "events of kinds that are not known", "there is no type for them", false)         \
-	X(REGISTERS, "registers and stack bytes", "they are no arguments of a slice", false)       \
+	X(OTHER, "events of kind other", "their meaning is known to the source's format only",     \
+	  false)                                                                                   \
+	X(REGISTERS, "details: registers and stack bytes", "they are no arguments of a slice",     \
+	  false)                                                                                   \
 	X(OPAQUE, "details of types that are not known", "annotations are typed", false)           \
 	X(SURPLUS, "arguments", "they do not fit their signature", false)                          \
 	X(TYPES, "types of arguments",                                                             \

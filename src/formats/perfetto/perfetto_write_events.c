@@ -208,7 +208,9 @@ static enum sonde_status take_detail(const struct perfetto_writer *writer,
 		char space[SONDE_LABEL_SIZE];
 
 		name = type_name(writer, detail.event_type);
-		if (strcmp(name, sonde_definitions_function_label(writer->definitions,
+		/* the end of a slice has no name of its own */
+		if (sonde_event_leaves(event) ||
+		    strcmp(name, sonde_definitions_function_label(writer->definitions,
 								  event->function, space)) != 0) {
 			uint64_t number = detail.event_type;
 

@@ -284,6 +284,8 @@ static enum sonde_status take_track_member(struct speedscope_reader *reader, con
 			track->kind = (enum sonde_track_kind)number;
 		return status;
 	}
+	if (!strcmp(key, "name_made_up"))
+		track->name_made_up = reader->json.token == SONDE_JSON_TRUE;
 	if (!strcmp(key, "unfinished"))
 		track->unfinished = reader->json.token == SONDE_JSON_TRUE;
 	return sonde_json_skip(&reader->json, err);

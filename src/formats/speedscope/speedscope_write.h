@@ -29,9 +29,12 @@ enum { SPEEDSCOPE_PART_EVENTS, SPEEDSCOPE_PART_STACKS, SPEEDSCOPE_PART_WEIGHTS, 
 #define SPEEDSCOPE_LOSS_LIST(X)                                                                    \
 	X(INSTANT, "events of kind instant", "speedscope holds calls only", false)                 \
 	X(MARK, "events of kind mark", "speedscope holds calls only", false)                       \
-	X(FLOW, "events of flows", "speedscope holds calls only", false)                           \
+	X(FLOW_BEGIN, "events of kind flow-begin", "speedscope holds calls only", false)           \
+	X(FLOW_STEP, "events of kind flow-step", "speedscope holds calls only", false)             \
+	X(FLOW_END, "events of kind flow-end", "speedscope holds calls only", false)               \
 	X(COUNTER, "events of kind counter", "speedscope holds calls only", false)                 \
-	X(RANGE, "events of ranges", "speedscope holds calls only", false)                         \
+	X(RANGE_BEGIN, "events of kind range-begin", "speedscope holds calls only", false)         \
+	X(RANGE_END, "events of kind range-end", "speedscope holds calls only", false)             \
 	X(OTHER, "events of kind other", "their meaning is known to the source's format only",     \
 	  false)                                                                                   \
 	X(LONE_RETURN, "returns without a call", "speedscope opens what it closes", false)         \
@@ -80,6 +83,7 @@ struct speedscope_lane {
 	struct sonde_call_stack open;
 	/* samples */
 	bool has_samples, has_before;
+	bool has_end; /* what was written last had frames, and a weight: they end with it */
 	struct sonde_sample before; /* the last one, whose weight the next one tells */
 	uint64_t first_sample_ns;
 	/* values, by metric */

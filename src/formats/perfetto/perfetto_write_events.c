@@ -67,6 +67,7 @@ static void intern_function(const struct perfetto_writer *writer, struct perfett
 
 	if (!perfetto_bits_add(&track->names, function_number(number), &track->failed))
 		return;
+	perfetto_use_function(writer, number);
 	label = sonde_definitions_function_label(writer->definitions, number, space);
 	start = sonde_protobuf_begin(out, INTERNED_NAME);
 	sonde_protobuf_put_uint(out, IID, function_number(number) + 1);

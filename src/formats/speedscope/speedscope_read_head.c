@@ -214,6 +214,17 @@ enum sonde_status speedscope_function(struct speedscope_reader *reader, uint64_t
 	return status;
 }
 
+enum sonde_status speedscope_define_rest(struct speedscope_reader *reader, struct sonde_error *err)
+{
+	enum sonde_status status = SONDE_OK;
+	uint32_t function;
+
+	/* the first one stands for all that nothing is known of */
+	for (size_t i = 1; reader->is_ours && !status && i < reader->frames.count; i++)
+		status = speedscope_function(reader, i, &function, err);
+	return status;
+}
+
 /* Ours */
 
 static enum sonde_status take_process_member(struct speedscope_reader *reader, const char *key,

@@ -108,11 +108,12 @@ static enum sonde_status close_down_to(struct speedscope_writer *writer,
 				       struct speedscope_lane *lane, uint32_t track, size_t place,
 				       const char *ours, struct sonde_error *err)
 {
+	bool is_closed = !strcmp(ours, SPEEDSCOPE_END) && lane->last_ns > lane->told_ns;
 	enum sonde_status status = SONDE_OK;
 
 	while (!status && lane->open.count > place) {
 		put_event(writer, lane, false, lane->open.items[--lane->open.count].function, ours);
-		lane->losses[SPEEDSCOPE_LOSS_OPEN]++;
+		lane->losses[is_closed ? SPEEDSCOPE_LOSS_CLOSED : SPEEDSCOPE_LOSS_OPEN]++;
 		status = speedscope_flush(writer, lane, track, SPEEDSCOPE_PART_EVENTS, false, err);
 	}
 	return status;
@@ -151,6 +152,7 @@ static void take_time(const struct speedscope_writer *writer, struct speedscope_
 		lane->losses[SPEEDSCOPE_LOSS_WENT_BACK]++;
 	else
 		lane->last_ns = event->time_ns;
+	lane->told_ns = lane->last_ns;
 	if (event->time_ns > writer->start_ns && event->time_ns - writer->start_ns > EXACT)
 		lane->losses[SPEEDSCOPE_LOSS_LONG]++;
 	if (event->flags & SONDE_EVENT_SYNTHETIC)

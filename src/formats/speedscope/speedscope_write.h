@@ -56,7 +56,9 @@ enum { SPEEDSCOPE_PART_EVENTS, SPEEDSCOPE_PART_STACKS, SPEEDSCOPE_PART_WEIGHTS, 
 	X(ATTRIBUTES, "attributes", "speedscope has no place for them", false)                     \
 	X(BAD_TEXT, "names that are not UTF-8", "U+FFFD stands for what is not", false)            \
 	X(EXCEPTION, "exceptions", "other readers see that the call ended", true)                  \
-	X(OPEN, "calls without a return",                                                          \
+	X(CLOSED, "calls that never ended",                                                        \
+	  "they end with the last event of their track, which is no call and not held", false)     \
+	X(OPEN, "calls that never ended",                                                          \
 	  "other readers see one where the call around it, or "                                    \
 	  "the track, ends",                                                                       \
 	  true)                                                                                    \
@@ -80,6 +82,7 @@ struct speedscope_lane {
 	/* calls */
 	bool has_events;
 	uint64_t first_ns, last_ns;
+	uint64_t told_ns; /* of the last event that was written */
 	struct sonde_call_stack open;
 	/* samples */
 	bool has_samples, has_before;

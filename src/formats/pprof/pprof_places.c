@@ -5,7 +5,7 @@
 #include "formats/deep_stacks.h"
 #include "model/context_frame.h"
 
-#define DEEP_ROOM (UINT64_C(64) << 20) /* bytes before gzip */
+#define DEEP_ROOM (UINT64_C(16) << 20) /* bytes before gzip */
 #define LOCATION_SIZE 3		       /* bytes, mostly */
 #define MOST_INLINING 200 /* lines of one location; more of them are locations of their own */
 

@@ -35,11 +35,20 @@ HOLDS = {
     "speedscope": {"calls", "exceptions"} | PROFILE | (
         set(FACTS) - {"build ids and places of modules", "attributes", "registers and stack bytes",
                       "arguments of returns, and of calls that are no scopes"}),
+    # A message of samples: stacks of locations (mapping, function, line) with sums of values, no single events and no
+    # times of samples. Labels of samples may say anything: threads and processes are in them. Comments are of the file.
+    "pprof": {"contexts", "values", "ids of processes", "names of tracks", "ids of threads", "modules of functions",
+              "build ids and places of modules", "source places of functions", "names before demangling"},
+    # Names, semicolons and a number: nothing is known of a function but its name, and who it was is not told.
+    "folded": {"contexts", "values"},
 }
 HOLDS["cff-json"] = HOLDS["cff"]
 
 # Which thread an event was on: everything else shows its events where they were.
-WITHOUT_TRACKS = {"zts"}
+WITHOUT_TRACKS = {"zts", "folded"}
+
+# A line has one number: of the metrics that a profile has, one is written. The other values are counted as lost.
+ONE_METRIC = {"folded"}
 
 
 def formats(sonde):

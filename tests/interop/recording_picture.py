@@ -39,6 +39,7 @@ class Picture:
     def __init__(self, run, path):
         self.info = json.loads(run("info", "--json", path))["recordings"][0]
         self.things = {}
+        self.points = Counter()  # values of a context on a track, by metric
         events = []
         if self.info["events"]:
             events = dump(run, path, "--detail")
@@ -65,6 +66,7 @@ class Picture:
         for value in dump(run, path, "--values"):
             if value.get("scope", "point") == "point" and value.get("track") is not None:
                 values[self.paths[value["context"]], value["metric"]] += value["value"]
+                self.points[value["metric"]] += bool(value["value"])
         self.things["values"] = Counter({key: round(value, 9) for key, value in values.items() if value})
         return dump(run, path, "--samples")
 

@@ -96,11 +96,13 @@ class Written(ProfileCase):
     def test_deep(self):
         path = self.convert(self.deep_session(), "deep.folded")
         stacks = read_folded(path)
-        self.assertEqual(max(map(len, stacks)), 5000)
+        self.assertEqual(max(map(len, stacks)), 100_001)  # and the entry
         self.assertEqual(sum(stacks.values()), 10 * (2 * 100_000 - 1))
         lost = self.lost(self.path("deep"), "lost.folded")
         self.assertEqual([count for (what, reason), count in lost.items()
-                          if what == "contexts" and "deeper" in reason], [100_000 - 4999])
+                          if what == "stacks" and "too deep" in reason], [100_000 - len(stacks)])
+        self.assertLess(os.path.getsize(path), 200 << 20)
+        self.assertGreater(sum(len(stack) > 5000 for stack in stacks), 50)
 
     def test_empty(self):
         path = self.convert(self.empty_session(), "empty.folded")

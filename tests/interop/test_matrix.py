@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import odd_recordings
 import tap
-from format_table import ALL, FACTS, HOLDS, KINDS, PROFILE, WITHOUT_TRACKS, formats, held
+from format_table import ALL, FACTS, HOLDS, KINDS, ONE_METRIC, PROFILE, WITHOUT_TRACKS, formats, held
 from recording_picture import Picture
 from sonde_case import GOLDEN, SONDE, SondeCase
 
@@ -186,7 +186,9 @@ class Matrix(Conversions):
             if later is None:
                 continue
             where = f"{os.path.basename(source)} as {first} -> {second}"
-            faults += self.compare(where, first, second, picture, self.picture(there), losses)
+            after = self.picture(there)
+            faults += self.compare(where, first, second, picture, after, losses)
+            faults += self.check_metrics(where, first, second, picture, after, losses)
             faults += self.compare_back(where + " -> " + first, first, second, picture, self.picture(back),
                                         [losses, later])
             for path in (there, back):
@@ -227,9 +229,22 @@ class Matrix(Conversions):
             faults += self.differences(f"{where}: {thing}", thing, before, after, losses)
         return faults
 
+    def check_metrics(self, where, first, second, before, after, losses):
+        """Of a format with one metric: that is one, and values of all others are counted."""
+        if second not in ONE_METRIC or first in ONE_METRIC or not before.points:
+            return []
+        lost = sum(before.points.values()) - sum(before.points[metric] for metric in after.points)
+        named = losses.get("values of other metrics", 0)
+        if len(after.points) == 1 and named == lost:
+            return []
+        return [f"{where}: metrics {dict(before.points)} became {dict(after.points)}, {named} values are lost: {losses}"]
+
     def differences(self, where, thing, before, after, losses):
         """What is missing may be named as lost on the way, with no less than its number."""
         was, now = (picture.things.get(thing, Counter()) for picture in (before, after))
+        if thing == "values" and any("values of other metrics" in loss for loss in losses):
+            kept = {metric for _, metric in now}
+            was = Counter({key: value for key, value in was.items() if key[1] in kept})
         if any("names of functions in modules" in loss for loss in losses):
             was, now = (without_names(thing, things) for things in (was, now))
         missing, more = sum((was - now).values()), sum((now - was).values())

@@ -174,8 +174,8 @@ class Written(ProfileCase):
     def test_deep(self):
         source = self.deep_session()
         lost = self.lost(source, "deep.pb.gz")
-        self.assertEqual([count for (what, reason), count in lost.items()
-                          if what == "contexts" and "deeper" in reason], [95_000])
+        moved = sum(count for (what, reason), count in lost.items() if what == "stacks" and "too deep" in reason)
+        self.assertTrue(0 < moved < 95_000, moved)  # all deep stacks but the last, and some on the way to it
         for name, row in self.functions(self.path("deep.pb.gz")).items():
             self.assertEqual((name, row[2]), (name, self.functions(source)[name][2]))
 

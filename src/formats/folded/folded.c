@@ -16,7 +16,6 @@ const struct sonde_format sonde_format_folded = {
 		.shape = "file",
 		.lanes_read = SONDE_LANE_CONTEXTS | SONDE_LANE_VALUES,
 		.lanes_written = SONDE_LANE_CONTEXTS | SONDE_LANE_VALUES,
-		.facts = SONDE_FACT_TRACK_NAMES, /* the writer counts them as tracks */
 		.styles = styles,
 		.suffix = ".folded",
 	},

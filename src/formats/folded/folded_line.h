@@ -5,7 +5,7 @@
 
 #include "base/buffer.h"
 
-/* A line has as many names: what is deeper belongs to the last frame that is not. */
+/* A line of `sonde flame --folded` has as many names: what is deeper belongs to the last frame that is not. */
 #define FOLDED_MOST_DEPTH 5000
 
 /*

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/escape.h"
+#include "formats/deep_stacks.h"
 #include "formats/folded/folded.h"
 #include "formats/folded/folded_line.h"
 #include "formats/profile_labels.h"
@@ -15,6 +16,7 @@
 #include "model/metric.h"
 
 #define FLUSH_SIZE ((size_t)1 << 16)
+#define DEEP_ROOM (UINT64_C(64) << 20) /* bytes; also the longest line that is read */
 #define WHOLE_ENOUGH 1e-3 /* how far what is meant to be whole may be off, after sums of doubles */
 
 struct frame {
@@ -22,7 +24,7 @@ struct frame {
 	uint32_t depth;
 	uint32_t label;
 	double self; /* of what is being written: all tracks, or one */
-	bool is_touched;
+	bool is_touched, is_written;
 };
 
 struct writing {
@@ -32,6 +34,7 @@ struct writing {
 	SONDE_VEC(struct frame) frames;
 	SONDE_VEC(uint32_t) touched; /* frames, in the order in which they were met */
 	uint32_t *frame_of;	     /* by context */
+	struct deep_node *nodes;     /* by frame: which of them are written */
 	uint32_t *path;		     /* room for the frames of a stack */
 	bool *is_changed;	     /* by label: its name is not written as it is */
 	struct sonde_buffer out;
@@ -39,7 +42,7 @@ struct writing {
 	uint32_t metric;
 	bool has_threads; /* the track is the first frame */
 	/* lost */
-	uint32_t too_deep;
+	uint32_t moved; /* deep ones, written as part of others */
 	uint64_t vanished, too_large, negative, fractions;
 };
 
@@ -77,15 +80,71 @@ static enum sonde_status make_frames(struct writing *writing, struct sonde_error
 		writing->frame_of[i] = parent;
 		if (!has_frame)
 			continue;
-		if (i && writing->frames.items[parent].depth >= FOLDED_MOST_DEPTH) {
-			writing->too_deep++;
-			continue;
-		}
 		writing->frame_of[i] = add_frame(writing, parent, labels->of[i]);
 		if (writing->frame_of[i] == SONDE_NONE)
 			return sonde_fail_nomem(err);
 	}
 	return SONDE_OK;
+}
+
+/* Each frame as a node: how long its stack is, and whether there is anything to write of it. */
+static enum sonde_status make_nodes(struct writing *writing, struct sonde_error *err)
+{
+	const struct profile_sink *sink = writing->sink;
+	uint32_t labels = (uint32_t)writing->labels.contexts.count;
+	size_t *sizes = malloc((labels + (size_t)1) * sizeof(*sizes));
+
+	writing->nodes = calloc(writing->frames.count, sizeof(*writing->nodes));
+	if (!sizes || !writing->nodes) {
+		free(sizes);
+		return sonde_fail_nomem(err);
+	}
+	for (uint32_t i = 0; i < labels; i++) {
+		char space[PROFILE_NAME_SPACE];
+
+		sizes[i] = strlen(profile_label_name(&writing->labels, i, space)) + 1;
+	}
+	for (size_t i = 1; i < writing->frames.count; i++) {
+		const struct frame *frame = &writing->frames.items[i];
+
+		writing->nodes[i] = (struct deep_node){
+			.parent = frame->parent,
+			.depth = frame->depth,
+			.size = writing->nodes[frame->parent].size + sizes[frame->label],
+		};
+	}
+	free(sizes);
+	for (uint32_t i = 0; i < sink->track_count; i++) {
+		size_t count;
+		const struct profile_point *points = profile_sink_points(sink, i, &count);
+
+		for (size_t k = 0; k < count; k++) {
+			if (points[k].metric == writing->metric)
+				writing->nodes[writing->frame_of[points[k].context]].is_spent =
+					true;
+		}
+	}
+	return SONDE_OK;
+}
+
+/* Gives room for the longest path. */
+static enum sonde_status choose_stacks(struct writing *writing, struct sonde_error *err)
+{
+	uint64_t room = DEEP_ROOM;
+	uint32_t deepest = 0;
+	enum sonde_status status = make_nodes(writing, err);
+
+	if (status)
+		return status;
+	if (writing->has_threads && writing->sink->track_count)
+		room /= writing->sink->track_count;
+	writing->moved = deep_stacks_choose(writing->nodes, (uint32_t)writing->frames.count, room);
+	for (size_t i = 0; i < writing->frames.count; i++) {
+		if (writing->frames.items[i].depth > deepest)
+			deepest = writing->frames.items[i].depth;
+	}
+	writing->path = malloc(((size_t)deepest + 1) * sizeof(*writing->path));
+	return writing->path ? SONDE_OK : sonde_fail_nomem(err);
 }
 
 static bool add_value(struct writing *writing, uint32_t number, double value)
@@ -183,6 +242,7 @@ static enum sonde_status write_stack(struct writing *writing, uint32_t number, u
 	writing->vanished += !piece && !(scaled > 1);
 	if (!piece)
 		return SONDE_OK;
+	frame->is_written = true;
 	put_stack(writing, number, track);
 	folded_put_count(&writing->out, piece);
 	sonde_buffer_put_char(&writing->out, '\n');
@@ -204,7 +264,8 @@ static enum sonde_status write_stacks(struct writing *writing, uint32_t track,
 
 		for (size_t k = 0; k < count; k++) {
 			if (points[k].metric == writing->metric &&
-			    !add_value(writing, writing->frame_of[points[k].context],
+			    !add_value(writing,
+				       writing->nodes[writing->frame_of[points[k].context]].written,
 				       points[k].value))
 				return sonde_fail_nomem(err);
 		}
@@ -272,6 +333,22 @@ static uint64_t count_changed(const struct writing *writing)
 	return count;
 }
 
+/* Frames that are in no line, since what was spent there was nothing, or not of the metric. */
+static uint64_t count_unseen(const struct writing *writing)
+{
+	uint64_t count = 0;
+
+	for (size_t i = writing->frames.count; i-- > 1;) {
+		const struct frame *frame = &writing->frames.items[i];
+
+		if (frame->is_written)
+			writing->frames.items[frame->parent].is_written = true;
+		else
+			count++;
+	}
+	return count;
+}
+
 static uint64_t count_other_values(const struct writing *writing)
 {
 	uint64_t count = 0;
@@ -296,9 +373,12 @@ static enum sonde_status count_lost(const struct writing *writing, struct sonde_
 		{ "contexts", "lines, loops and instructions are part of their functions",
 		  writing->labels.parts },
 		{ "contexts",
-		  "they lie deeper than stacks are written: what was spent there is in "
-		  "the last frame",
-		  writing->too_deep },
+		  "no line has them: nothing of what is written was spent there or below",
+		  count_unseen(writing) },
+		{ "stacks",
+		  "they are too deep for all of them to be written: what was spent there is in a "
+		  "frame above",
+		  writing->moved },
 		{ "tracks", "stacks are summed up over all of them; --style threads keeps them",
 		  writing->has_threads || writing->sink->track_count < 2 ?
 			  0 :
@@ -330,9 +410,11 @@ static enum sonde_status do_write(struct writing *writing, struct sonde_error *e
 		return status;
 	writing->is_changed =
 		calloc(writing->labels.contexts.count + 1, sizeof(*writing->is_changed));
-	writing->path = malloc((FOLDED_MOST_DEPTH + 1) * sizeof(*writing->path));
-	if (!writing->is_changed || !writing->path)
+	if (!writing->is_changed)
 		return sonde_fail_nomem(err);
+	status = choose_stacks(writing, err);
+	if (status)
+		return status;
 	put_metric(writing);
 	if (writing->metric != SONDE_NONE)
 		status = write_all(writing, err);
@@ -355,6 +437,7 @@ static enum sonde_status write_folded(struct profile_sink *sink, struct sonde_er
 	sonde_vec_release(&writing.touched);
 	sonde_buffer_release(&writing.out);
 	free(writing.frame_of);
+	free(writing.nodes);
 	free(writing.path);
 	free(writing.is_changed);
 	return status;

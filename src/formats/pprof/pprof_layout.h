@@ -73,6 +73,7 @@ enum pprof_function_field {
 #define PPROF_LABEL_PROCESS "process"
 #define PPROF_LABEL_PROCESS_ID "pid"
 #define PPROF_LABEL_ENTRY "entry"
-#define PPROF_LABEL_TRACK "track" /* a number, of threads that have no id */
+#define PPROF_LABEL_UNNAMED "unnamed_thread" /* 1: the name of the thread is made up */
+#define PPROF_LABEL_TRACK "track"	     /* a number, of threads that have no id */
 
 #endif

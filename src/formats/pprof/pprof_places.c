@@ -2,8 +2,11 @@
 /* One pass over the contexts, parents first: each says how its location differs from that around it. */
 #include "formats/pprof/pprof_places.h"
 
+#include "formats/deep_stacks.h"
 #include "model/context_frame.h"
 
+#define DEEP_ROOM (UINT64_C(64) << 20) /* bytes before gzip */
+#define LOCATION_SIZE 3		       /* bytes, mostly */
 #define MOST_INLINING 200 /* lines of one location; more of them are locations of their own */
 
 static uint32_t find_location(struct pprof_places *places, const struct pprof_location *like)
@@ -112,11 +115,6 @@ static bool place_frame(struct pprof_places *places, uint32_t number)
 		place->caller = SONDE_NONE;
 		place->depth = 1;
 	}
-	if (place->depth > PPROF_MOST_DEPTH) {
-		places->too_deep++;
-		be_part(places, number, context->parent);
-		return true;
-	}
 	place->location = find_location(places, &location);
 	return place->location != SONDE_NONE;
 }
@@ -129,9 +127,6 @@ static bool place_part(struct pprof_places *places, uint32_t number)
 
 	be_part(places, number, context->parent);
 	if (above->location == SONDE_NONE)
-		return true;
-	/* what is too deep is part of a frame that it does not lie in */
-	if (places->labels.of[above->holder] != places->labels.of[context->parent])
 		return true;
 	location = places->locations.items[above->location];
 	location.is_used = false;
@@ -159,8 +154,54 @@ static bool place_context(struct pprof_places *places, uint32_t number)
 						  place_part(places, number);
 }
 
+/* Nodes are contexts: what is written for another one was spent in that. */
+static struct deep_node *make_nodes(const struct pprof_places *places)
+{
+	const struct profile_sink *sink = places->labels.sink;
+	struct deep_node *nodes = calloc(sink->context_count, sizeof(*nodes));
+
+	for (uint32_t i = 1; nodes && i < sink->context_count; i++)
+		nodes[i] = (struct deep_node){
+			.parent = sink->contexts[i].parent,
+			.depth = places->of[i].depth,
+			.size = (uint64_t)places->of[i].depth * LOCATION_SIZE,
+		};
+	for (uint32_t i = 0; nodes && i < sink->track_count; i++) {
+		size_t count;
+		const struct profile_point *points = profile_sink_points(sink, i, &count);
+
+		for (size_t k = 0; k < count; k++)
+			nodes[places->of[points[k].context].holder].is_spent = true;
+	}
+	return nodes;
+}
+
+static enum sonde_status choose_stacks(struct pprof_places *places, bool is_summed,
+				       struct sonde_error *err)
+{
+	const struct profile_sink *sink = places->labels.sink;
+	uint64_t room = is_summed || !sink->track_count ? DEEP_ROOM : DEEP_ROOM / sink->track_count;
+	struct deep_node *nodes = make_nodes(places);
+
+	if (!nodes)
+		return sonde_fail_nomem(err);
+	places->moved = deep_stacks_choose(nodes, sink->context_count, room);
+	for (uint32_t i = 0; i < sink->context_count; i++) {
+		uint32_t holder = places->of[i].holder;
+
+		if (holder == i)
+			holder = nodes[i].written;
+		if (holder != i) /* one before, of which this is settled */
+			places->of[i].holder = places->of[holder].holder;
+		places->unmeasured += i && !nodes[i].is_inside &&
+				      sonde_context_has_frame(&sink->contexts[i]);
+	}
+	free(nodes);
+	return SONDE_OK;
+}
+
 enum sonde_status pprof_places_make(struct pprof_places *places, const struct profile_sink *sink,
-				    struct sonde_error *err)
+				    bool is_summed, struct sonde_error *err)
 {
 	enum sonde_status status;
 
@@ -175,7 +216,7 @@ enum sonde_status pprof_places_make(struct pprof_places *places, const struct pr
 		if (!place_context(places, i))
 			return sonde_fail_nomem(err);
 	}
-	return SONDE_OK;
+	return choose_stacks(places, is_summed, err);
 }
 
 void pprof_places_release(struct pprof_places *places)

@@ -8,9 +8,6 @@
 
 #include "formats/profile_labels.h"
 
-/* A sample has that many locations at most: what is deeper belongs to the last of them. */
-#define PPROF_MOST_DEPTH 5000
-
 /* Its number and 1 is its id. */
 struct pprof_location {
 	uint32_t label; /* the function; SONDE_NONE: an address without one */
@@ -37,11 +34,13 @@ struct pprof_places {
 	SONDE_VEC(struct pprof_location) locations;
 	struct sonde_key_map keys;
 	/* lost */
-	uint32_t loops, too_deep, other_files, inlining_cut;
+	uint32_t loops, unmeasured, other_files, inlining_cut;
+	uint32_t moved; /* deep stacks, written as part of others */
 };
 
+/* `is_summed`: samples are written once, and not for each track. */
 enum sonde_status pprof_places_make(struct pprof_places *places, const struct profile_sink *sink,
-				    struct sonde_error *err);
+				    bool is_summed, struct sonde_error *err);
 void pprof_places_release(struct pprof_places *places);
 
 /* A location of its own for a context that is nowhere; SONDE_NONE where memory failed. */

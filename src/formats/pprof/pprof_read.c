@@ -13,6 +13,7 @@
 struct who {
 	uint64_t process, thread, entry;
 	uint64_t process_id, thread_id, track; /* UINT64_MAX: unknown */
+	bool is_unnamed;		       /* the name of the thread is made up */
 };
 
 static bool is_text(const char *text, size_t size, const char *wanted)
@@ -55,6 +56,8 @@ static bool use_label(struct pprof_reading *reading, struct who *who, const uint
 		who->thread_id = number;
 	else if (!text && is_text(key, size, PPROF_LABEL_TRACK))
 		who->track = number;
+	else if (!text && is_text(key, size, PPROF_LABEL_UNNAMED))
+		who->is_unnamed = number != 0;
 	else
 		return false;
 	return true;
@@ -144,8 +147,10 @@ static enum sonde_status add_track(struct pprof_reading *reading, const struct w
 	status = sonde_intake_string(reading->intake, name, size, &string, err);
 	track = sonde_intake_track_at(reading->intake, *number);
 	track->os_id = who->thread_id;
-	if (!track->name)
-		track->name = string;
+	if (track->name)
+		return status;
+	track->name = string;
+	track->name_made_up = who->is_unnamed;
 	return status;
 }
 

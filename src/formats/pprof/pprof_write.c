@@ -387,10 +387,12 @@ static enum sonde_status count_lost(const struct pprof_writing *writing, uint64_
 		{ "descriptions of metrics", "a pprof profile holds names and units only",
 		  count_descriptions(sink) },
 		{ "loops", "they are part of their functions", places->loops },
-		{ "contexts",
-		  "they lie deeper than stacks are written: what was spent there is in the last "
-		  "frame",
-		  places->too_deep },
+		{ "contexts", "no sample has them: nothing was measured there or below",
+		  places->unmeasured },
+		{ "stacks",
+		  "they are too deep for all of them to be written: what was spent there is in a "
+		  "frame above",
+		  places->moved },
 		{ "source lines of contexts", "a pprof function lies in one file",
 		  places->other_files },
 		{ "marks of inlined calls", "too many of them are inside of each other",
@@ -429,7 +431,9 @@ static enum sonde_status put_tables(struct pprof_writing *writing, bool *labels,
 		status = put_strings(writing, &mended, err);
 	if (!status)
 		status = pprof_flush(writing, 0, err);
-	return status ? status : count_lost(writing, mended, count_addresses(writing, labels), err);
+	if (!status)
+		status = count_lost(writing, mended, count_addresses(writing, labels), err);
+	return status ? status : pprof_count_unused(writing, labels, modules, err);
 }
 
 static enum sonde_status write_tables(struct pprof_writing *writing, struct sonde_error *err)
@@ -454,7 +458,7 @@ static enum sonde_status begin(struct pprof_writing *writing, struct sonde_error
 	enum sonde_status status = sonde_gzip_packer_new(&writing->packer, err);
 
 	if (!status)
-		status = pprof_places_make(&writing->places, sink, err);
+		status = pprof_places_make(&writing->places, sink, writing->is_summed, err);
 	if (status)
 		return status;
 	writing->scales = malloc((sink->metric_count + 1) * sizeof(*writing->scales));

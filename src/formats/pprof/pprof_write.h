@@ -48,4 +48,11 @@ enum sonde_status pprof_flush(struct pprof_writing *writing, size_t enough,
 /* In pprof_write_samples.c: all samples. */
 enum sonde_status pprof_write_samples(struct pprof_writing *writing, struct sonde_error *err);
 
+/*
+ * In pprof_unused.c: what definitions say of those that no sample is of; by label and by module, whether the file has
+ * them.
+ */
+enum sonde_status pprof_count_unused(const struct pprof_writing *writing, const bool *labels,
+				     const uint8_t *modules, struct sonde_error *err);
+
 #endif

@@ -42,6 +42,8 @@ static void make_labels(struct pprof_writing *writing, uint32_t number)
 	sonde_buffer_clear(&writing->labels);
 	put_text_label(writing, &writing->labels, PPROF_LABEL_THREAD,
 		       sonde_definitions_track_label(definitions, number, space));
+	if (!track->name || track->name_made_up)
+		put_number_label(writing, &writing->labels, PPROF_LABEL_UNNAMED, 1);
 	if (track->os_id != UINT64_MAX)
 		put_number_label(writing, &writing->labels, PPROF_LABEL_THREAD_ID, track->os_id);
 	else if (writing->sink->track_count > 1)

@@ -25,6 +25,9 @@ HOLDS = {
             "arguments of returns, and of calls that are no scopes"},
     "hpcrun": PROFILE | {"resources", "ids of processes", "GPU streams"},
     "hpcdb": PROFILE | {"GPU streams", "modules of functions", "source places of functions"},
+    # The letters of phases are a closed set; everything else is JSON, whose unknown members readers pass over: what
+    # the document has no member for stands in "sonde" members. Registers are bytes, and files are not embedded.
+    "chrome": (EVENTS - {"other events", "resources"}) | (set(FACTS) - {"registers and stack bytes"}),
     # Slices end without a word on why, but an annotation of ours tells that it was an exception; annotations may
     # stand at begins and ends. Samples have stacks, which are the only contexts; nothing is summed up, and no file
     # is embedded. Descriptors and frames name mappings by their path here, and registers are no part of a sample.

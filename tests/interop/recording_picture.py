@@ -97,12 +97,15 @@ class Picture:
         self.registers = sum("registers" in event for event in events)
 
     def take_events(self, events):
+        # what has no name is shown by its number, which is another one in every format
+        nameless = {f"event type {kind['id']}": "event type" for kind in self.info["event_types"] if not kind["name"]}
         for thing in set(EVENT_THINGS.values()):
             self.things[thing] = Counter()
         for event in events:
             thing = EVENT_THINGS.get(event["kind"])
             if thing:
-                self.things[thing][event["time_ns"] - self.base, event["kind"], event["name"],
+                self.things[thing][event["time_ns"] - self.base, event["kind"],
+                                   nameless.get(event["name"], event["name"]),
                                    repr(event.get("value")), event.get("flow"), event.get("range"),
                                    bare(event.get("arguments"))] += 1
 

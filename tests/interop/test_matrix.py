@@ -154,7 +154,7 @@ class Conversions(SondeCase):
         golden = os.path.dirname(GOLDEN)
         made += [os.path.join(golden, "hpcdb", "small"), os.path.join(golden, "zts", "minimal")]
         corpus = os.environ.get("SONDE_CORPUS")
-        for name in ("cff/js_all_binary.wtf-trace", "cff/js_all_json.wtf-json", "hpcrun/small.m", "hpcdb/small.d",
+        for name in ("cff/js_all_binary.wtf-trace", "hpcrun/small.m", "hpcdb/small.d",
                      "hpcrun/loops-cuda-nvidia-t.m", "zts/v1-small-0x11"):
             if corpus and os.path.exists(os.path.join(corpus, name)):
                 made.append(os.path.join(corpus, name))

@@ -17,7 +17,7 @@ const struct sonde_format sonde_format_chrome = {
 		.lanes_read = LANES,
 		.lanes_written = LANES,
 		.kinds = SONDE_KINDS_ALL & ~SONDE_KIND(OTHER),
-		.facts = SONDE_FACTS_ALL,
+		.facts = SONDE_FACTS_ALL & ~(unsigned int)SONDE_FACT_REGISTERS,
 		.styles = styles,
 		.suffix = ".json .json.gz",
 	},

@@ -260,12 +260,13 @@ static enum sonde_status chrome_writer_begin(struct sonde_sink *sink,
 	writer->track_count = sonde_definitions_track_count(definitions);
 	writer->type_count = sonde_definitions_event_type_count(definitions);
 	writer->module_count = sonde_definitions_module_count(definitions);
-	writer->category_count = sonde_definitions_function_count(definitions);
+	writer->function_count = sonde_definitions_function_count(definitions);
 	writer->lanes = calloc((size_t)writer->track_count + 1, sizeof(struct chrome_lane *));
 	writer->sums = calloc((size_t)writer->track_count + 1, sizeof(*writer->sums));
 	writer->categories =
-		calloc((size_t)writer->category_count + 1, sizeof(*writer->categories));
-	if (!writer->lanes || !writer->sums || !writer->categories)
+		calloc((size_t)writer->function_count + 1, sizeof(*writer->categories));
+	writer->is_called = calloc((size_t)writer->function_count + 1, sizeof(_Atomic bool));
+	if (!writer->lanes || !writer->sums || !writer->categories || !writer->is_called)
 		return sonde_fail_nomem(err);
 	status = chrome_write_ids(writer, err);
 	if (!status)
@@ -296,11 +297,27 @@ static enum sonde_status write_tail(struct chrome_writer *writer, struct sonde_e
 	return status;
 }
 
+static void count_uncalled(const struct chrome_writer *writer, uint64_t *losses)
+{
+	for (uint32_t i = 0; i < writer->function_count; i++) {
+		const struct sonde_function *function =
+			sonde_definitions_function(writer->definitions, i);
+
+		if (atomic_load_explicit(&writer->is_called[i], memory_order_relaxed))
+			continue;
+		losses[CHROME_LOSS_UNCALLED]++;
+		losses[CHROME_LOSS_UNCALLED_MODULES] += function->module != SONDE_NONE;
+		losses[CHROME_LOSS_UNCALLED_PLACES] += function->file || function->line;
+		losses[CHROME_LOSS_UNCALLED_RAW_NAMES] += function->raw_name != 0;
+	}
+}
+
 static enum sonde_status chrome_writer_complete(struct sonde_sink *sink, struct sonde_error *err)
 {
 	struct chrome_writer *writer = chrome_writer_of(sink);
 	enum sonde_status status = write_tail(writer, err);
 
+	count_uncalled(writer, writer->losses);
 	if (!status)
 		status = report_losses(writer, writer->losses, err);
 	return status ? status : sonde_output_close(&writer->output, err);
@@ -332,6 +349,7 @@ static void chrome_writer_free(struct sonde_sink *sink)
 	free(writer->lanes);
 	free(writer->sums);
 	free(writer->categories);
+	free(writer->is_called);
 	free(writer->pids);
 	free(writer->tids);
 	free(writer);

@@ -7,6 +7,8 @@
 #define SONDE_CHROME_WRITE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
+
 #include <sonde/arguments.h>
 
 #include "base/arena.h"
@@ -24,6 +26,8 @@
 /* A prefix is copied as a whole, whatever its length. */
 #define CHROME_PREFIX_SIZE 64
 
+#define CHROME_UNCALLED "nothing is recorded of these functions: a name comes with its first call"
+
 #define CHROME_LOSS_LIST(X)                                                                        \
 	X(OTHER, "events of kind other", "their meaning is known to the source's format only",     \
 	  false)                                                                                   \
@@ -37,6 +41,10 @@
 	X(FUNCTION_ATTRIBUTES, "attributes of functions",                                          \
 	  "a function of Chrome trace JSON has a name and a category only", false)                 \
 	X(BAD_TEXT, "names that are not UTF-8", "U+FFFD stands for what is not", false)            \
+	X(UNCALLED, "functions", CHROME_UNCALLED, false)                                           \
+	X(UNCALLED_MODULES, "modules of functions", CHROME_UNCALLED, false)                        \
+	X(UNCALLED_PLACES, "source places of functions", CHROME_UNCALLED, false)                   \
+	X(UNCALLED_RAW_NAMES, "names before demangling", CHROME_UNCALLED, false)                   \
 	X(PLACES, "modules, files and lines of functions",                                         \
 	  "other readers see the names of functions only", true)                                   \
 	X(TYPES, "types of arguments", "other readers see numbers and texts", true)                \
@@ -103,10 +111,11 @@ struct chrome_writer {
 	const struct sonde_definitions *definitions;
 	uint32_t track_count, type_count; /* at begin */
 	uint32_t module_count;
-	uint32_t *pids;	      /* by process */
-	uint32_t *tids;	      /* by track */
-	uint32_t *categories; /* by function: string, or 0; of those there are at begin */
-	uint32_t category_count;
+	uint32_t *pids;		     /* by process */
+	uint32_t *tids;		     /* by track */
+	uint32_t function_count;     /* at begin: those that come later come with events */
+	uint32_t *categories;	     /* by function: string, or 0 */
+	_Atomic bool *is_called;     /* by function */
 	struct chrome_lane **lanes;  /* by track; of those that are being written */
 	struct sonde_gzip_sum *sums; /* by track */
 	struct sonde_gzip_sum head_sum;

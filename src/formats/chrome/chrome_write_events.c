@@ -19,7 +19,7 @@ static bool make_name(struct chrome_writer *writer, struct chrome_lane *lane, ui
 
 	if (!sonde_utf8_valid(shown, length))
 		lane->losses[CHROME_LOSS_BAD_TEXT]++;
-	if (function < writer->category_count && writer->categories[function]) {
+	if (function < writer->function_count && writer->categories[function]) {
 		sonde_buffer_put_text(&text, ",\"cat\":");
 		chrome_put_json(&text, sonde_definitions_string(writer->definitions,
 								writer->categories[function]));
@@ -110,6 +110,8 @@ static bool put_place(const struct chrome_writer *writer, struct chrome_lane *la
 		return true;
 	if (!bind_name(writer, lane, function, name))
 		return false;
+	if (function < writer->function_count)
+		atomic_store_explicit(&writer->is_called[function], true, memory_order_relaxed);
 	sonde_json_writer_init(&json, &lane->text, false);
 	sonde_buffer_put_text(&lane->text, ",\"" CHROME_AT "\":");
 	sonde_json_object_begin(&json);

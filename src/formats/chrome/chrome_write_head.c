@@ -175,7 +175,7 @@ static bool take_function_attribute(struct chrome_writer *writer,
 
 	if (attribute->owner != SONDE_OWNER_FUNCTION)
 		return false;
-	if (strcmp(name, CHROME_CATEGORY) != 0 || attribute->owner_id >= writer->category_count) {
+	if (strcmp(name, CHROME_CATEGORY) != 0 || attribute->owner_id >= writer->function_count) {
 		writer->losses[CHROME_LOSS_FUNCTION_ATTRIBUTES]++;
 		return true;
 	}

@@ -63,9 +63,7 @@ static bool split_line(const char *line, size_t size, size_t *stack_size, double
 	memcpy(text, line + start, size - start);
 	text[size - start] = '\0';
 	*count = strtod(text, NULL);
-	*stack_size = start - 1;
-	while (*stack_size && (line[*stack_size - 1] == ' ' || line[*stack_size - 1] == '\t'))
-		(*stack_size)--;
+	*stack_size = start - 1; /* a name may end in blanks of its own */
 	return *stack_size > 0;
 }
 

@@ -55,8 +55,8 @@ enum sonde_status zts_builder_begin(struct sonde_sink *sink,
 	builder->definitions = definitions;
 	builder->track = SONDE_NONE;
 	for (uint32_t i = 0; i < sonde_definitions_attribute_count(definitions); i++) {
-		const char *name = string_of(
-			builder, sonde_definitions_attribute(definitions, i)->name);
+		const char *name =
+			string_of(builder, sonde_definitions_attribute(definitions, i)->name);
 
 		builder->lost[ZTS_LOSS_ATTRIBUTES] += strcmp(name, ZTS_ATTRIBUTE_HOST) != 0 &&
 						      strcmp(name, ZTS_ATTRIBUTE_ENV) != 0 &&

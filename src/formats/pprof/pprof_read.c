@@ -288,7 +288,6 @@ static enum sonde_status open_file(struct pprof_reading *reading, struct sonde_e
 			EXCHANGE_FINDING(reading->recording, TRUNCATED,
 					 sonde_packed_file_position(&packed),
 					 "a whole gzip file\t%s", trouble.message);
-			status = SONDE_OK;
 		}
 		if (!size) {
 			status = sonde_output_map(&unpacked, &reading->file, err);

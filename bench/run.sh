@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Measures the build in BUILD_DIR and prints tables: reading, here, wtf-trace files beside the npm
 # reader of them, by cff.sh, trace stores, by zts.sh, merging measurements, by prof.sh, annotations, by
-# annotate.sh, analysis, by analyse.sh, and recording, by record.sh.
+# annotate.sh, analysis, by analyse.sh, conversion, by convert.sh, and recording, by record.sh.
 # The data to read is made once, in BUILD_DIR/bench: BENCH_EVENTS events (default 50000000, 1.6 GB)
 # in four threads, and a tenth of that.
 # usage: bench/run.sh BUILD_DIR
@@ -62,6 +62,9 @@ echo
 
 echo
 "$(dirname "$0")/analyse.sh" "$build"
+
+echo
+"$(dirname "$0")/convert.sh" "$build"
 
 echo
 "$(dirname "$0")/record.sh" "$build"

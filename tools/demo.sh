@@ -109,6 +109,13 @@ show 'sonde info calc.d'
 show "sonde dump calc.d --metric 'REALTIME (sec)' --limit 12"
 show 'sonde check calc.d'
 
+say 'Viewers and databases of others open it as well, and what they cannot hold is said:'
+show 'sonde convert session -o calc.pftrace'
+show 'sonde convert session -o calc.speedscope.json -q'
+show 'sonde convert session -o calc.parquet'
+say 'What other tools leave needs no conversion: perf script | sonde report - (doc/convert.md).'
+show 'sonde convert session -t folded -o - -q | sonde report -'
+
 say 'Samplers leave a profile of each thread, of addresses. (These are made up: two processes of two
 threads.) prof merges them and finds functions, loops, lines and inlined calls again:'
 python3 ../tests/cli/prof_measurements.py heat-measurements

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "codec/gzip.h"
+#include "codec/packed_file.h"
 
 #define PROBE_BYTES 8192
 
@@ -44,10 +44,8 @@ static int judge(const char *data, size_t length)
 
 int speedscope_probe(const char *path)
 {
-	struct sonde_gzip_reader *gzip = NULL;
 	struct sonde_mapped_file file;
 	char text[PROBE_BYTES];
-	size_t length = 0, got = 0;
 	int sure = 0;
 
 	if (sonde_path_kind(path) != SONDE_PATH_FILE || sonde_mapped_file_open(&file, path, NULL))
@@ -63,15 +61,9 @@ int speedscope_probe(const char *path)
 		    has_text((const char *)file.data + file.size - PROBE_BYTES, PROBE_BYTES,
 			     SPEEDSCOPE_SCHEMA))
 			sure = 90;
-	} else if (!sonde_gzip_reader_new(file.data, file.size, &gzip, NULL)) {
-		while (length < PROBE_BYTES &&
-		       !sonde_gzip_reader_next(gzip, text + length, PROBE_BYTES - length, &got,
-					       NULL) &&
-		       got)
-			length += got;
-		sure = judge(text, length);
+	} else {
+		sure = judge(text, sonde_packed_file_peek(path, text, sizeof(text)));
 	}
-	sonde_gzip_reader_free(gzip);
 	sonde_mapped_file_release(&file);
 	return sure;
 }

@@ -37,7 +37,7 @@ exits 1 "--strict: not with details"
 ok $? "and nothing is written"
 
 run convert crashed -o crashed.speedscope.json
-out_has '^  18 calls without a return: ' "calls that are open in the end"
+out_has '^  18 calls that never ended: ' "calls that are open in the end"
 run convert trace -o database -t hpcdb
 run convert database -o database.speedscope.json
 exits 0 "a profile for speedscope"

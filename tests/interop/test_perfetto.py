@@ -180,7 +180,7 @@ class Written(PerfettoCase):
         with open(report, encoding="utf-8") as file:
             text = file.read()
         self.assertIn("returns without calls", text)
-        self.assertIn("calls without a return of their own", text)
+        self.assertIn("calls that never ended", text)
 
     def test_samples(self):
         write_folder(self.path("m"), threads=3, tree=60, trace=50)

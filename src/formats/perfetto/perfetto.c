@@ -18,7 +18,8 @@ const struct sonde_format sonde_format_perfetto = {
 		.lanes_read = LANES | SONDE_LANE_VALUES,
 		.lanes_written = LANES,
 		.kinds = SONDE_KINDS_ALL & ~SONDE_KIND(OTHER),
-		.facts = SONDE_FACTS_ALL & ~(unsigned int)SONDE_FACT_MODULE_PLACES,
+		.facts = SONDE_FACTS_ALL &
+			 ~(unsigned int)(SONDE_FACT_MODULE_PLACES | SONDE_FACT_REGISTERS),
 		.styles = styles,
 	},
 	.probe = perfetto_probe,

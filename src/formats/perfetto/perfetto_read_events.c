@@ -342,7 +342,7 @@ static enum sonde_status add(struct perfetto_reader *reader,
 		made.end_ns = made.time_ns;
 	if (!status && is_call)
 		status = find_function(reader, event, &made.function, err);
-	if (is_call && event->category != SONDE_NONE)
+	if ((is_call || leaves) && event->category != SONDE_NONE)
 		type_name =
 			sonde_definitions_string(reader->recording->definitions, event->category);
 	if (!status && (reader->signature.size || (!is_call && !leaves)))

@@ -311,15 +311,16 @@ static enum sonde_status read_counter(struct perfetto_place *place, struct sonde
 
 /* What descriptors of ours say beyond those of others. */
 struct own_facts {
-	uint64_t id, kind, unfinished, dropped, start_ns, end_ns, arch, os;
+	uint64_t id, kind, unfinished, dropped, start_ns, end_ns, arch, os, name_made_up;
 };
 
 static void take_own(struct own_facts *own, const struct sonde_protobuf_field *field)
 {
-	uint64_t *const places[] = { &own->kind,     &own->id,	   &own->unfinished, &own->dropped,
-				     &own->start_ns, &own->end_ns, &own->arch,	     &own->os };
+	uint64_t *const places[] = { &own->kind,    &own->id,	    &own->unfinished,
+				     &own->dropped, &own->start_ns, &own->end_ns,
+				     &own->arch,    &own->os,	    &own->name_made_up };
 
-	if (field->number >= TRACK_OWN_KIND && field->number <= TRACK_OWN_OS &&
+	if (field->number >= TRACK_OWN_KIND && field->number <= TRACK_OWN_NAME_MADE_UP &&
 	    perfetto_is_number(field))
 		*places[field->number - TRACK_OWN_KIND] = field->value;
 }
@@ -340,6 +341,7 @@ static void set_track(struct sonde_track *track, const struct own_facts *own)
 	track->os_id = own->id - 1;
 	if (own->kind <= SONDE_TRACK_ZONE)
 		track->kind = (enum sonde_track_kind)own->kind;
+	track->name_made_up = own->name_made_up;
 	track->unfinished = own->unfinished;
 	track->dropped_events = own->dropped;
 }

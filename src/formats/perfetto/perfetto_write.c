@@ -176,8 +176,10 @@ static enum sonde_status begin(struct sonde_sink *sink, const struct sonde_defin
 	writer->definitions = definitions;
 	writer->process_count = sonde_definitions_process_count(definitions);
 	writer->track_count = sonde_definitions_track_count(definitions);
+	writer->function_count = sonde_definitions_function_count(definitions);
 	writer->tracks = calloc((size_t)writer->track_count + 1, sizeof(struct perfetto_track *));
-	if (!writer->tracks)
+	writer->is_used = calloc((size_t)writer->function_count + 1, sizeof(_Atomic bool));
+	if (!writer->tracks || !writer->is_used)
 		return sonde_fail_nomem(err);
 	status = perfetto_number_all(writer, err);
 	if (!status)
@@ -243,9 +245,31 @@ static enum sonde_status track_end(struct sonde_sink *sink, uint32_t number,
 	return SONDE_OK;
 }
 
+static void count_functions(const struct perfetto_writer *writer, uint64_t *losses)
+{
+	for (uint32_t i = 0; i < writer->function_count; i++) {
+		const struct sonde_function *function =
+			sonde_definitions_function(writer->definitions, i);
+
+		if (atomic_load_explicit(&writer->is_used[i], memory_order_relaxed))
+			continue;
+		losses[PERFETTO_LOSS_UNCALLED]++;
+		losses[PERFETTO_LOSS_UNCALLED_MODULES] += function->module != SONDE_NONE;
+		losses[PERFETTO_LOSS_UNCALLED_PLACES] += function->file || function->line;
+		losses[PERFETTO_LOSS_UNCALLED_RAW_NAMES] += function->raw_name != 0;
+	}
+}
+
 static enum sonde_status complete(struct sonde_sink *sink, struct sonde_error *err)
 {
-	return sonde_output_close(&writer_of(sink)->output, err);
+	struct perfetto_writer *writer = writer_of(sink);
+	uint64_t losses[PERFETTO_LOSS_COUNT] = { 0 };
+	enum sonde_status status;
+
+	count_functions(writer, losses);
+	perfetto_count_contexts(writer, losses);
+	status = report_losses(writer, losses, err);
+	return status ? status : sonde_output_close(&writer->output, err);
 }
 
 static enum sonde_status finish(struct sonde_sink *sink, struct sonde_error *err)
@@ -266,6 +290,8 @@ static void writer_free(struct sonde_sink *sink)
 	free(writer->clocks);
 	free(writer->attributes);
 	free(writer->called);
+	free(writer->has_sample);
+	free(writer->is_used);
 	sonde_parts_free(writer->parts);
 	sonde_output_release(&writer->output);
 	sonde_staged_release(&writer->staged);

@@ -7,6 +7,8 @@
 #ifndef SONDE_PERFETTO_WRITE_H
 #define SONDE_PERFETTO_WRITE_H
 
+#include <stdatomic.h>
+
 #include <sonde/pipeline.h>
 
 #include "base/parts.h"
@@ -15,22 +17,33 @@
 #include "base/vec.h"
 #include "formats/perfetto/perfetto_layout.h"
 
+#define PERFETTO_UNCALLED "nothing is recorded of these functions: a name comes with its first use"
+
 /* X(name, what, reason, only elsewhere) */
 #define PERFETTO_LOSS_LIST(X)                                                                      \
 	X(RETURNS, "returns without calls", "a slice begins before it ends", false)                \
-	X(MISSING, "calls without a return of their own",                                          \
-	  "they end with the call around them: slices nest", false)                                \
+	X(MISSING, "calls that never ended", "they end with the call around them: slices nest",    \
+	  false)                                                                                   \
 	X(SYNTHETIC, "marks of events that a cut made", "slices do not tell", false)               \
-	X(OTHER, "events of kinds that are not known", "there is no type for them", false)         \
-	X(REGISTERS, "registers and stack bytes", "they are no arguments of a slice", false)       \
+	X(OTHER, "events of kind other", "their meaning is known to the source's format only",     \
+	  false)                                                                                   \
+	X(REGISTERS, "details: registers and stack bytes", "they are no arguments of a slice",     \
+	  false)                                                                                   \
 	X(OPAQUE, "details of types that are not known", "annotations are typed", false)           \
 	X(SURPLUS, "arguments", "they do not fit their signature", false)                          \
 	X(TYPES, "types of arguments",                                                             \
 	  "annotations have integers, doubles, text and truth; what they were is kept beside",     \
 	  true)                                                                                    \
 	X(DEPTH, "outer frames of deep stacks", "stacks are written to a depth of 2048", false)    \
-	X(LOOPS, "loops and instructions of contexts",                                             \
-	  "a stack has frames of functions, with a line and an address each", false)
+	X(LOOPS, "contexts",                                                                       \
+	  "loops and instructions are part of a frame: those of a stack are functions, with a "    \
+	  "line and an address each",                                                              \
+	  false)                                                                                   \
+	X(UNSAMPLED, "contexts", "no sample is in them: stacks are those of samples", false)       \
+	X(UNCALLED, "functions", PERFETTO_UNCALLED, false)                                         \
+	X(UNCALLED_MODULES, "modules of functions", PERFETTO_UNCALLED, false)                      \
+	X(UNCALLED_PLACES, "source places of functions", PERFETTO_UNCALLED, false)                 \
+	X(UNCALLED_RAW_NAMES, "names before demangling", PERFETTO_UNCALLED, false)
 
 enum perfetto_loss {
 #define X(name, what, reason, elsewhere) PERFETTO_LOSS_##name,
@@ -96,11 +109,21 @@ struct perfetto_writer {
 	struct perfetto_track **tracks; /* NULL: not being written */
 	const struct sonde_context *contexts;
 	uint32_t context_count;
+	_Atomic bool *has_sample; /* by context: something in it has */
+	uint32_t function_count;  /* at begin: those that come later come with events */
+	_Atomic bool *is_used;	  /* by function */
 	uint32_t *called; /* by context: the one that it lies in and that was called, or itself */
 	struct sonde_staged staged;
 	struct sonde_output output;
 	struct sonde_parts *parts;
 };
+
+/* Tells that something of a function is in the file. */
+static inline void perfetto_use_function(const struct perfetto_writer *writer, uint32_t function)
+{
+	if (function < writer->function_count)
+		atomic_store_explicit(&writer->is_used[function], true, memory_order_relaxed);
+}
 
 /* Uuids: processes, then tracks; those of counters and ranges have more bits. */
 static inline uint64_t perfetto_process_uuid(uint32_t process)
@@ -145,6 +168,8 @@ void perfetto_types_release(struct perfetto_track *track);
 enum sonde_status perfetto_take_contexts(struct perfetto_writer *writer,
 					 const struct sonde_context *contexts, uint32_t count,
 					 struct sonde_error *err);
+/* What of the contexts is in no stack. */
+void perfetto_count_contexts(const struct perfetto_writer *writer, uint64_t *losses);
 enum sonde_status perfetto_write_samples(struct perfetto_writer *writer, uint32_t number,
 					 const struct sonde_sample *samples, size_t count,
 					 struct sonde_error *err);

@@ -67,6 +67,7 @@ static void intern_function(const struct perfetto_writer *writer, struct perfett
 
 	if (!perfetto_bits_add(&track->names, function_number(number), &track->failed))
 		return;
+	perfetto_use_function(writer, number);
 	label = sonde_definitions_function_label(writer->definitions, number, space);
 	start = sonde_protobuf_begin(out, INTERNED_NAME);
 	sonde_protobuf_put_uint(out, IID, function_number(number) + 1);
@@ -208,7 +209,9 @@ static enum sonde_status take_detail(const struct perfetto_writer *writer,
 		char space[SONDE_LABEL_SIZE];
 
 		name = type_name(writer, detail.event_type);
-		if (strcmp(name, sonde_definitions_function_label(writer->definitions,
+		/* the end of a slice has no name of its own */
+		if (sonde_event_leaves(event) ||
+		    strcmp(name, sonde_definitions_function_label(writer->definitions,
 								  event->function, space)) != 0) {
 			uint64_t number = detail.event_type;
 

@@ -359,6 +359,8 @@ void perfetto_put_track(const struct perfetto_writer *writer, uint32_t number,
 	sonde_protobuf_put_uint(out, TRACK_OWN_KIND, definition->kind);
 	if (definition->os_id != UINT64_MAX)
 		sonde_protobuf_put_uint(out, TRACK_OWN_ID, definition->os_id + 1);
+	if (definition->name && definition->name_made_up)
+		sonde_protobuf_put_uint(out, TRACK_OWN_NAME_MADE_UP, 1);
 	if (definition->unfinished)
 		sonde_protobuf_put_uint(out, TRACK_OWN_UNFINISHED, 1);
 	if (definition->dropped_events)
@@ -388,8 +390,8 @@ static enum sonde_status count_losses(const struct perfetto_writer *writer, stru
 	}
 	for (uint32_t i = 0; i < writer->process_count; i++)
 		times += sonde_definitions_process(writer->definitions, i)->start_ns != 0;
-	status = sonde_loss_add(writer->loss, "attributes of modules and functions",
-				"there is no place for them", lost, err);
+	status = sonde_loss_add(writer->loss, "attributes",
+				"there is no place for those of modules and functions", lost, err);
 	if (!status)
 		status = sonde_loss_add_elsewhere(writer->loss, "attributes",
 						  "other programs look for none", kept, err);
@@ -397,7 +399,7 @@ static enum sonde_status count_losses(const struct perfetto_writer *writer, stru
 		status = sonde_loss_add_elsewhere(writer->loss, "marks of unfinished tracks",
 						  "other programs look for none", unfinished, err);
 	if (!status)
-		status = sonde_loss_add_elsewhere(writer->loss, "events that the recorder dropped",
+		status = sonde_loss_add_elsewhere(writer->loss, "numbers of dropped events",
 						  "other programs look for no counts", dropped,
 						  err);
 	if (!status)

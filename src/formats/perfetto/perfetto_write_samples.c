@@ -23,7 +23,6 @@ struct frame {
 	uint32_t file, line;
 	uint32_t module;
 	uint64_t address;
-	uint64_t folded; /* loops and instructions that are not told */
 };
 
 static bool lies_in_parent(const struct sonde_context *context)
@@ -38,12 +37,34 @@ enum sonde_status perfetto_take_contexts(struct perfetto_writer *writer,
 	writer->contexts = contexts;
 	writer->context_count = count;
 	writer->called = calloc((size_t)count + 1, sizeof(*writer->called));
-	if (!writer->called)
+	writer->has_sample = calloc((size_t)count + 1, sizeof(_Atomic bool));
+	if (!writer->called || !writer->has_sample)
 		return sonde_fail_nomem(err);
 	for (uint32_t i = 1; i < count; i++)
 		writer->called[i] =
 			lies_in_parent(&contexts[i]) ? writer->called[contexts[i].parent] : i;
 	return SONDE_OK;
+}
+
+/* What it lies in too: where that is so already, the rest is as well. */
+static void take_sampled(const struct perfetto_writer *writer, uint32_t number)
+{
+	while (number &&
+	       !atomic_exchange_explicit(&writer->has_sample[number], true, memory_order_relaxed))
+		number = writer->contexts[number].parent;
+}
+
+void perfetto_count_contexts(const struct perfetto_writer *writer, uint64_t *losses)
+{
+	for (uint32_t i = 1; i < writer->context_count; i++) {
+		unsigned int kind = writer->contexts[i].kind;
+
+		if (!atomic_load_explicit(&writer->has_sample[i], memory_order_relaxed))
+			losses[PERFETTO_LOSS_UNSAMPLED]++;
+		else if (kind == SONDE_CONTEXT_LOOP ||
+			 (kind == SONDE_CONTEXT_INSTRUCTION && writer->called[i] != i))
+			losses[PERFETTO_LOSS_LOOPS]++;
+	}
 }
 
 static struct frame gather_frame(const struct perfetto_writer *writer, uint32_t number)
@@ -64,10 +85,8 @@ static struct frame gather_frame(const struct perfetto_writer *writer, uint32_t 
 			frame.module = context->module;
 			frame.address = context->address;
 		}
-		frame.folded += context->kind == SONDE_CONTEXT_LOOP;
 		if (context == frame.called)
 			break;
-		frame.folded += context->kind == SONDE_CONTEXT_INSTRUCTION;
 	}
 	return frame;
 }
@@ -112,6 +131,7 @@ static uint64_t intern_called(const struct perfetto_writer *writer, struct perfe
 	}
 	if (context->kind != SONDE_CONTEXT_FUNCTION || context->function == SONDE_NONE)
 		return 0;
+	perfetto_use_function(writer, context->function);
 	iid = 2 * (uint64_t)context->function + 1;
 	if (perfetto_bits_add(&track->functions, iid, &track->failed))
 		perfetto_intern_text(track, INTERNED_FUNCTION_NAME, iid,
@@ -179,7 +199,6 @@ static void intern_frame(const struct perfetto_writer *writer, struct perfetto_t
 	if (function)
 		put_place(out, function, is_whole);
 	sonde_protobuf_end(out, start);
-	track->losses[PERFETTO_LOSS_LOOPS] += frame.folded;
 }
 
 /* The contexts that end a frame, innermost first. */
@@ -211,6 +230,7 @@ static void intern_callstack(const struct perfetto_writer *writer, struct perfet
 
 	if (!perfetto_bits_add(&track->callstacks, number, &track->failed))
 		return;
+	take_sampled(writer, number);
 	find_path(writer, track, number);
 	for (size_t i = track->path.count; i; i--)
 		intern_frame(writer, track, track->path.items[i - 1]);

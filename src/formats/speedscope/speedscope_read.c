@@ -287,7 +287,7 @@ static enum sonde_status read_all(struct speedscope_reader *reader, struct sonde
 		status = find_frames(reader, layout.shared, err);
 	for (size_t i = 0; !status && i < reader->profiles.count; i++)
 		status = speedscope_read_profile(reader, i, err);
-	return status;
+	return status ? status : speedscope_define_rest(reader, err);
 }
 
 static void reader_release(struct speedscope_reader *reader)

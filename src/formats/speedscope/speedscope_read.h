@@ -90,6 +90,8 @@ enum sonde_status speedscope_read_ours(struct speedscope_reader *reader, size_t 
 /* The function of a frame, by the number that the file gives. */
 enum sonde_status speedscope_function(struct speedscope_reader *reader, uint64_t number,
 				      uint32_t *function, struct sonde_error *err);
+/* Functions of ours that nothing called: others' frames are defined when they are met. */
+enum sonde_status speedscope_define_rest(struct speedscope_reader *reader, struct sonde_error *err);
 
 /* speedscope_read_profile.c: the profile of that number. */
 enum sonde_status speedscope_read_profile(struct speedscope_reader *reader, size_t number,

@@ -214,6 +214,17 @@ enum sonde_status speedscope_function(struct speedscope_reader *reader, uint64_t
 	return status;
 }
 
+enum sonde_status speedscope_define_rest(struct speedscope_reader *reader, struct sonde_error *err)
+{
+	enum sonde_status status = SONDE_OK;
+	uint32_t function;
+
+	/* the first one stands for all that nothing is known of */
+	for (size_t i = 1; reader->is_ours && !status && i < reader->frames.count; i++)
+		status = speedscope_function(reader, i, &function, err);
+	return status;
+}
+
 /* Ours */
 
 static enum sonde_status take_process_member(struct speedscope_reader *reader, const char *key,
@@ -284,6 +295,8 @@ static enum sonde_status take_track_member(struct speedscope_reader *reader, con
 			track->kind = (enum sonde_track_kind)number;
 		return status;
 	}
+	if (!strcmp(key, "name_made_up"))
+		track->name_made_up = reader->json.token == SONDE_JSON_TRUE;
 	if (!strcmp(key, "unfinished"))
 		track->unfinished = reader->json.token == SONDE_JSON_TRUE;
 	return sonde_json_skip(&reader->json, err);

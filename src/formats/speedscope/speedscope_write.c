@@ -110,43 +110,39 @@ static enum sonde_status close_down_to(struct speedscope_writer *writer,
 				       struct speedscope_lane *lane, uint32_t track, size_t place,
 				       const char *ours, struct sonde_error *err)
 {
+	bool is_closed = !strcmp(ours, SPEEDSCOPE_END) && lane->last_ns > lane->told_ns;
 	enum sonde_status status = SONDE_OK;
 
 	while (!status && lane->open.count > place) {
 		put_event(writer, lane, false, lane->open.items[--lane->open.count].function, ours);
-		lane->losses[SPEEDSCOPE_LOSS_OPEN]++;
+		lane->losses[is_closed ? SPEEDSCOPE_LOSS_CLOSED : SPEEDSCOPE_LOSS_OPEN]++;
 		status = speedscope_flush(writer, lane, track, SPEEDSCOPE_PART_EVENTS, false, err);
 	}
 	return status;
 }
 
-static void count_other(struct speedscope_lane *lane, const struct sonde_event *event)
+static enum speedscope_loss loss_of_kind(enum sonde_event_kind kind)
 {
-	enum speedscope_loss loss = SPEEDSCOPE_LOSS_OTHER;
-
-	switch (event->kind) {
+	switch (kind) {
 	case SONDE_EVENT_INSTANT:
-		loss = SPEEDSCOPE_LOSS_INSTANT;
-		break;
+		return SPEEDSCOPE_LOSS_INSTANT;
 	case SONDE_EVENT_MARK:
-		loss = SPEEDSCOPE_LOSS_MARK;
-		break;
+		return SPEEDSCOPE_LOSS_MARK;
 	case SONDE_EVENT_FLOW_BEGIN:
+		return SPEEDSCOPE_LOSS_FLOW_BEGIN;
 	case SONDE_EVENT_FLOW_STEP:
+		return SPEEDSCOPE_LOSS_FLOW_STEP;
 	case SONDE_EVENT_FLOW_END:
-		loss = SPEEDSCOPE_LOSS_FLOW;
-		break;
+		return SPEEDSCOPE_LOSS_FLOW_END;
 	case SONDE_EVENT_COUNTER:
-		loss = SPEEDSCOPE_LOSS_COUNTER;
-		break;
+		return SPEEDSCOPE_LOSS_COUNTER;
 	case SONDE_EVENT_RANGE_BEGIN:
+		return SPEEDSCOPE_LOSS_RANGE_BEGIN;
 	case SONDE_EVENT_RANGE_END:
-		loss = SPEEDSCOPE_LOSS_RANGE;
-		break;
+		return SPEEDSCOPE_LOSS_RANGE_END;
 	default:
-		break;
+		return SPEEDSCOPE_LOSS_OTHER;
 	}
-	lane->losses[loss]++;
 }
 
 static void take_time(const struct speedscope_writer *writer, struct speedscope_lane *lane,
@@ -158,6 +154,7 @@ static void take_time(const struct speedscope_writer *writer, struct speedscope_
 		lane->losses[SPEEDSCOPE_LOSS_WENT_BACK]++;
 	else
 		lane->last_ns = event->time_ns;
+	lane->told_ns = lane->last_ns;
 	if (event->time_ns > writer->start_ns && event->time_ns - writer->start_ns > EXACT)
 		lane->losses[SPEEDSCOPE_LOSS_LONG]++;
 	if (event->flags & SONDE_EVENT_SYNTHETIC)
@@ -179,7 +176,7 @@ static enum sonde_status take_event(struct speedscope_writer *writer, struct spe
 		return SONDE_OK;
 	}
 	if (!sonde_event_leaves(event)) {
-		count_other(lane, event);
+		lane->losses[loss_of_kind(event->kind)]++;
 		/* what is open lasts at least until here */
 		if (lane->open.count && event->time_ns > lane->last_ns)
 			lane->last_ns = event->time_ns;

@@ -29,9 +29,12 @@ enum { SPEEDSCOPE_PART_EVENTS, SPEEDSCOPE_PART_STACKS, SPEEDSCOPE_PART_WEIGHTS, 
 #define SPEEDSCOPE_LOSS_LIST(X)                                                                    \
 	X(INSTANT, "events of kind instant", "speedscope holds calls only", false)                 \
 	X(MARK, "events of kind mark", "speedscope holds calls only", false)                       \
-	X(FLOW, "events of flows", "speedscope holds calls only", false)                           \
+	X(FLOW_BEGIN, "events of kind flow-begin", "speedscope holds calls only", false)           \
+	X(FLOW_STEP, "events of kind flow-step", "speedscope holds calls only", false)             \
+	X(FLOW_END, "events of kind flow-end", "speedscope holds calls only", false)               \
 	X(COUNTER, "events of kind counter", "speedscope holds calls only", false)                 \
-	X(RANGE, "events of ranges", "speedscope holds calls only", false)                         \
+	X(RANGE_BEGIN, "events of kind range-begin", "speedscope holds calls only", false)         \
+	X(RANGE_END, "events of kind range-end", "speedscope holds calls only", false)             \
 	X(OTHER, "events of kind other", "their meaning is known to the source's format only",     \
 	  false)                                                                                   \
 	X(LONE_RETURN, "returns without a call", "speedscope opens what it closes", false)         \
@@ -53,7 +56,9 @@ enum { SPEEDSCOPE_PART_EVENTS, SPEEDSCOPE_PART_STACKS, SPEEDSCOPE_PART_WEIGHTS, 
 	X(ATTRIBUTES, "attributes", "speedscope has no place for them", false)                     \
 	X(BAD_TEXT, "names that are not UTF-8", "U+FFFD stands for what is not", false)            \
 	X(EXCEPTION, "exceptions", "other readers see that the call ended", true)                  \
-	X(OPEN, "calls without a return",                                                          \
+	X(CLOSED, "calls that never ended",                                                        \
+	  "they end with the last event of their track, which is no call and not held", false)     \
+	X(OPEN, "calls that never ended",                                                          \
 	  "other readers see one where the call around it, or "                                    \
 	  "the track, ends",                                                                       \
 	  true)                                                                                    \
@@ -77,9 +82,11 @@ struct speedscope_lane {
 	/* calls */
 	bool has_events;
 	uint64_t first_ns, last_ns;
+	uint64_t told_ns; /* of the last event that was written */
 	struct sonde_call_stack open;
 	/* samples */
 	bool has_samples, has_before;
+	bool has_end; /* what was written last had frames, and a weight: they end with it */
 	struct sonde_sample before; /* the last one, whose weight the next one tells */
 	uint64_t first_sample_ns;
 	/* values, by metric */

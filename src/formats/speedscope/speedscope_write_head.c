@@ -72,6 +72,8 @@ static void put_tracks(struct speedscope_writer *writer, struct sonde_json_write
 		member_number(json, "slot", track->slot);
 		member_number(json, "kind", track->kind);
 		member_number(json, "dropped", track->dropped_events);
+		if (track->name && track->name_made_up)
+			sonde_json_member_bool(json, "name_made_up", true);
 		if (track->unfinished)
 			sonde_json_member_bool(json, "unfinished", true);
 		sonde_json_object_end(json);

@@ -50,6 +50,8 @@ static enum sonde_status put_sample(struct speedscope_writer *writer, struct spe
 		sonde_buffer_put_char(weights, ',');
 	}
 	put_stack(writer, stacks, lane->before.context);
+	lane->has_end = until_ns > lane->before.time_ns &&
+			exchange_stacks_innermost(&writer->stacks, lane->before.context);
 	sonde_buffer_put_u64(weights, until_ns - lane->before.time_ns);
 	status = speedscope_flush(writer, lane, track, SPEEDSCOPE_PART_STACKS, false, err);
 	if (!status)
@@ -85,8 +87,8 @@ static enum sonde_status end_samples(struct speedscope_writer *writer, struct sp
 	struct sonde_buffer *weights = &lane->text[SPEEDSCOPE_PART_WEIGHTS];
 	enum sonde_status status = SONDE_OK;
 
-	/* nobody knows how long the last one lasts */
-	if (lane->before.context)
+	/* nobody knows how long the last one lasts; the end of a stack is told by its weight */
+	if (lane->has_before && (lane->before.context || !lane->has_end))
 		status = put_sample(writer, lane, track, lane->before.time_ns, err);
 	if (status || !lane->has_samples)
 		return status;

@@ -25,8 +25,8 @@ LINES_MAX = 1200
 # Marks of work left undone, and of a machine it was done on.
 BANNED = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX|HA" r"CK)\b|/ho" r"me/\w|/wo" r"rk/")
 # Data and generated text: no rule about words or length applies.
-DATA = ("tests/golden/atf/", "tests/golden/hpcdb/", "tests/golden/zts/", "tests/fuzz/corpus/",
-        "LICENSE", "doc/img/")
+DATA = ("tests/golden/atf/", "tests/golden/hpcdb/", "tests/golden/perf_script/",
+        "tests/golden/uftrace/", "tests/golden/zts/", "tests/fuzz/corpus/", "LICENSE", "doc/img/")
 SPDX_SUFFIXES = (".c", ".h", ".js", ".py", ".sh", ".map", ".in", ".awk")
 SPDX_NAMES = ("meson.build", "meson_options.txt", "Makefile", "run")
 

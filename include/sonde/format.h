@@ -62,7 +62,7 @@ struct sonde_format_info {
 	 */
 	unsigned int kinds;
 	unsigned int facts;
-	bool can_check;		    /* byte by byte; else a check reads all that can be read */
+	bool can_check; /* byte by byte; else a check reads all that can be read */
 	bool can_recover;
 	const struct sonde_finding_type *const *findings; /* all it can find; NULL-terminated */
 	/* Ways to write it that differ from the usual one; ends with a NULL word. NULL: none. */

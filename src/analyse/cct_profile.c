@@ -177,7 +177,7 @@ static uint32_t first_metric(struct sonde_recording *recording)
 		if (!sonde_metric_is_point(definitions, metric) || metric->hidden)
 			continue;
 		sum = sonde_metric_ns(sonde_definitions_string(definitions, metric->name),
-				    sonde_definitions_string(definitions, metric->unit));
+				      sonde_definitions_string(definitions, metric->unit));
 		if (sum > 0)
 			sum *= known_sum(recording, metric);
 		else
@@ -197,7 +197,8 @@ static enum sonde_status take_metric(struct work *work, uint32_t number, struct 
 	struct cct_metric *added;
 	enum sonde_status status;
 
-	if (!metric || !sonde_metric_is_point(definitions, metric) || work->metrics[number] != SONDE_NONE)
+	if (!metric || !sonde_metric_is_point(definitions, metric) ||
+	    work->metrics[number] != SONDE_NONE)
 		return SONDE_OK;
 	work->metrics[number] = work->body->cct.metric_count;
 	status = cct_add_metric(
@@ -206,7 +207,8 @@ static enum sonde_status take_metric(struct work *work, uint32_t number, struct 
 	if (status)
 		return status;
 	added->hidden = metric->hidden;
-	added->ns = sonde_metric_ns(added->name, sonde_definitions_string(definitions, metric->unit));
+	added->ns =
+		sonde_metric_ns(added->name, sonde_definitions_string(definitions, metric->unit));
 	return SONDE_OK;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "base/json.h"
 #include "base/utf8.h"
 
@@ -185,18 +186,14 @@ static enum sonde_status read_hex4(struct sonde_json_reader *reader, uint32_t *c
 {
 	*code = 0;
 	for (unsigned int i = 0; i < 4; i++) {
-		unsigned char byte;
+		int digit;
 
 		if (!fill(reader))
 			return ended(reader, "a hexadecimal digit");
-		byte = peek(reader);
-		if (byte >= '0' && byte <= '9')
-			byte = (unsigned char)(byte - '0');
-		else if ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'f')
-			byte = (unsigned char)((byte | 0x20) - 'a' + 10);
-		else
+		digit = sonde_hex_digit(peek(reader));
+		if (digit < 0)
 			return unexpected(reader, "a hexadecimal digit");
-		*code = *code << 4 | byte;
+		*code = *code << 4 | (unsigned int)digit;
 		reader->input_position++;
 	}
 	return SONDE_OK;

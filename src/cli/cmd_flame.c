@@ -11,9 +11,9 @@
 #include "cli/text.h"
 #include "formats/folded/folded_line.h"
 
-#define DEFAULT_SHARE 1e-4     /* a tenth of a pixel on most screens */
-#define MOST_FRAMES 200000     /* what a browser can still take */
-#define MOST_DEPTH 1000	       /* levels: 18,000 pixels */
+#define DEFAULT_SHARE 1e-4 /* a tenth of a pixel on most screens */
+#define MOST_FRAMES 200000 /* what a browser can still take */
+#define MOST_DEPTH 1000	   /* levels: 18,000 pixels */
 #define NARROWEST_PICTURE 320
 #define WIDEST_PICTURE 100000
 

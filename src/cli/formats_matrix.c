@@ -80,8 +80,8 @@ static enum fate fate_of(const struct sonde_format_info *source,
 	if (thing->kinds == SONDE_KINDS_CALLS && !(written & SONDE_LANE_EVENTS) &&
 	    (written & SONDE_LANE_CONTEXTS))
 		return DERIVED;
-	if (becomes_calls && (thing->lane == SONDE_LANE_SAMPLES ||
-			      thing->lane == SONDE_LANE_CONTEXTS))
+	if (becomes_calls &&
+	    (thing->lane == SONDE_LANE_SAMPLES || thing->lane == SONDE_LANE_CONTEXTS))
 		return DERIVED;
 	return LOST;
 }

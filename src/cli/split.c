@@ -10,21 +10,6 @@
 #include "cli/text.h"
 #include "formats/format.h"
 
-/* How long the suffix is that a name has, of those in a list; 0: none. */
-static size_t suffix_length(const char *name, size_t length, const char *suffixes)
-{
-	size_t best = 0;
-
-	while (suffixes && *suffixes) {
-		size_t size = strcspn(suffixes, " ");
-
-		if (size > best && length > size && !memcmp(name + length - size, suffixes, size))
-			best = size;
-		suffixes += size + (suffixes[size] == ' ');
-	}
-	return best;
-}
-
 /* The last part of a path without a suffix that a format has. */
 static void put_base(struct sonde_buffer *out, const char *path)
 {
@@ -36,8 +21,8 @@ static void put_base(struct sonde_buffer *out, const char *path)
 	for (start = end; start > path && start[-1] != '/'; start--)
 		;
 	if (format)
-		end -= suffix_length(start, (size_t)(end - start),
-				     sonde_format_info(format)->suffix);
+		end -= sonde_format_suffix_length(start, (size_t)(end - start),
+						  sonde_format_info(format)->suffix);
 	sonde_buffer_put(out, start, (size_t)(end - start));
 }
 

@@ -77,7 +77,7 @@ struct cli_transfer_format {
 /* What the options ask for; else what the name of the output says; else what the source is. */
 int cli_transfer_choose_format(struct cli *cli, const struct cli_transfer *options,
 			       const char *output, const struct sonde_recording *source,
-			       struct cli_transfer_format *format);
+			       struct cli_transfer_format *chosen);
 
 /* The member "losses". */
 void cli_put_losses_json(struct sonde_json_writer *json, const struct sonde_loss *loss);

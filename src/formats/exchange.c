@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What readers of other tools' formats share: their findings, and the end of an intake. */
+/* What readers of other tools' formats share: their findings, files that may be packed, the end of an intake. */
 #include "formats/exchange.h"
 
 #include <fcntl.h>
@@ -7,11 +7,61 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "codec/packed_file.h"
+
 #define FINDINGS EXCHANGE_FINDING_LIST
 #define FINDING(name) EXCHANGE_FINDING_##name
 #define FINDING_TYPES exchange_finding_types
 #define FINDING_LIST exchange_finding_list
 #include "formats/finding_types.h"
+
+/* All that can be unpacked, into a file without a name; damage is a finding. */
+static enum sonde_status unpack(struct sonde_recording *recording, struct sonde_packed_file *packed,
+				struct sonde_output *out, struct sonde_error *err)
+{
+	enum sonde_status status = SONDE_OK;
+
+	while (!status) {
+		struct sonde_error trouble = { 0 };
+		const uint8_t *data;
+		size_t size;
+
+		status = sonde_packed_file_next(packed, &data, &size, &trouble);
+		if (status == SONDE_NOMEM)
+			return sonde_fail_nomem(err);
+		if (status)
+			EXCHANGE_FINDING(recording, TRUNCATED, sonde_packed_file_position(packed),
+					 "a whole gzip file\t%s", trouble.message);
+		if (!size)
+			return SONDE_OK;
+		status = sonde_output_write(out, data, size, err);
+	}
+	return status;
+}
+
+enum sonde_status exchange_open_unpacked(struct sonde_recording *recording,
+					 struct sonde_mapped_file *file, struct sonde_error *err)
+{
+	struct sonde_packed_file packed = { 0 };
+	struct sonde_output unpacked = { .fd = -1 };
+	enum sonde_status status = sonde_packed_file_open(&packed, recording->path, err);
+
+	*file = (struct sonde_mapped_file){ 0 };
+	if (status)
+		return status;
+	if (!packed.gzip) {
+		*file = packed.file;
+		return SONDE_OK;
+	}
+	status = sonde_output_open_unnamed(&unpacked, err);
+	if (!status)
+		status = unpack(recording, &packed, &unpacked, err);
+	if (!status)
+		status = sonde_output_map(&unpacked, file, err);
+	sonde_output_release(&unpacked);
+	sonde_packed_file_release(&packed);
+	return status;
+}
 
 enum sonde_status exchange_finish(struct sonde_recording *recording, struct sonde_intake *intake,
 				  struct sonde_error *err)

@@ -6,6 +6,7 @@
 #ifndef SONDE_FORMATS_EXCHANGE_H
 #define SONDE_FORMATS_EXCHANGE_H
 
+#include "base/file.h"
 #include "formats/format.h"
 #include "model/intake.h"
 
@@ -60,6 +61,13 @@ enum sonde_status exchange_check(const struct sonde_format *format, const char *
  * files a new one may take the place of.
  */
 int exchange_begins_with(const char *path, const char *text);
+
+/*
+ * Maps the file of a recording, or what gzip makes of it in a file without a name. Of one that is damaged
+ * that is what comes before the damage, and a finding.
+ */
+enum sonde_status exchange_open_unpacked(struct sonde_recording *recording,
+					 struct sonde_mapped_file *file, struct sonde_error *err);
 
 /* Finishes an intake, and makes findings of what did not fit. */
 enum sonde_status exchange_finish(struct sonde_recording *recording, struct sonde_intake *intake,

@@ -76,6 +76,9 @@ bool sonde_format_has_style(const char *style, const char *word);
 /* Of a word that ends in '=': what a style has behind it, borrowed, up to `length`; NULL: it has not. */
 const char *sonde_format_style_value(const char *style, const char *word, size_t *length);
 
+/* How long the longest of the suffixes (with spaces between) is that a name ends in; 0: none. */
+size_t sonde_format_suffix_length(const char *name, size_t length, const char *suffixes);
+
 /* The format that is written and whose recordings have names that end like this one, or NULL. */
 const struct sonde_format *sonde_format_by_suffix(const char *path);
 

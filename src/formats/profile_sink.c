@@ -278,6 +278,20 @@ enum sonde_status profile_sink_create(const char *path, const struct sonde_creat
 	return SONDE_OK;
 }
 
+enum sonde_status profile_sink_flush(struct profile_sink *sink, struct sonde_buffer *text,
+				     size_t enough, struct sonde_error *err)
+{
+	enum sonde_status status;
+
+	if (text->failed)
+		return sonde_fail_nomem(err);
+	if (text->size < enough || !text->size)
+		return SONDE_OK;
+	status = sonde_output_write(&sink->output, text->data, text->size, err);
+	sonde_buffer_clear(text);
+	return status;
+}
+
 const struct profile_point *profile_sink_points(const struct profile_sink *sink, uint32_t track,
 						size_t *count)
 {

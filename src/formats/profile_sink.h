@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 
+#include "base/buffer.h"
 #include "base/file.h"
 #include "base/parts.h"
 #include "formats/format.h"
@@ -58,6 +59,10 @@ enum sonde_status profile_sink_create(const char *path, const struct sonde_creat
 				      enum sonde_status (*write)(struct profile_sink *sink,
 								 struct sonde_error *err),
 				      struct sonde_sink **sink, struct sonde_error *err);
+
+/* For a write: puts `text` into the output and empties it, where it has grown to `enough` bytes. */
+enum sonde_status profile_sink_flush(struct profile_sink *sink, struct sonde_buffer *text,
+				     size_t enough, struct sonde_error *err);
 
 /* For a write: the values of a track, in the order of contexts. */
 const struct profile_point *profile_sink_points(const struct profile_sink *sink, uint32_t track,

@@ -122,10 +122,9 @@ enum sonde_status sonde_format_choose(const char *path, const char *name,
 	return *format ? SONDE_OK : fail_unknown_name(err, name);
 }
 
-/* How long the longest of the suffixes (with spaces between) is that a name ends in; 0: none. */
-static size_t match_suffix(const char *name, const char *suffixes)
+size_t sonde_format_suffix_length(const char *name, size_t length, const char *suffixes)
 {
-	size_t length = strlen(name), best = 0;
+	size_t best = 0;
 
 	while (suffixes && *suffixes) {
 		size_t size = strcspn(suffixes, " ");
@@ -140,13 +139,13 @@ static size_t match_suffix(const char *name, const char *suffixes)
 const struct sonde_format *sonde_format_by_suffix(const char *path)
 {
 	const struct sonde_format *format = NULL;
-	size_t best = 0;
+	size_t length = strlen(path), best = 0;
 
 	for (size_t i = 0; i < FORMAT_COUNT; i++) {
 		const struct sonde_format_info *info = &formats[i]->info;
-		size_t size = info->lanes_written ? match_suffix(path, info->suffix) : 0;
+		size_t size = sonde_format_suffix_length(path, length, info->suffix);
 
-		if (size > best) {
+		if (info->lanes_written && size > best) {
 			best = size;
 			format = formats[i];
 		}

@@ -35,6 +35,17 @@ enum sonde_status sonde_intake_new(struct sonde_recording *recording, struct son
 	return SONDE_OK;
 }
 
+void intake_release_keys(struct sonde_intake *intake)
+{
+	sonde_text_map_release(&intake->strings);
+	sonde_text_map_release(&intake->functions);
+	sonde_text_map_release(&intake->event_types);
+	sonde_text_map_release(&intake->process_keys);
+	sonde_text_map_release(&intake->track_keys);
+	sonde_text_map_release(&intake->numbers);
+	sonde_arena_release(&intake->keys);
+}
+
 void sonde_intake_free(struct sonde_intake *intake)
 {
 	if (!intake)
@@ -49,13 +60,7 @@ void sonde_intake_free(struct sonde_intake *intake)
 	}
 	sonde_vec_release(&intake->tracks);
 	sonde_vec_release(&intake->processes);
-	sonde_text_map_release(&intake->strings);
-	sonde_text_map_release(&intake->functions);
-	sonde_text_map_release(&intake->event_types);
-	sonde_text_map_release(&intake->process_keys);
-	sonde_text_map_release(&intake->track_keys);
-	sonde_text_map_release(&intake->numbers);
-	sonde_arena_release(&intake->keys);
+	intake_release_keys(intake);
 	sonde_context_union_free(intake->tree);
 	sonde_output_release(&intake->spool);
 	sonde_output_release(&intake->detail_out);

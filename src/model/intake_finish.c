@@ -224,14 +224,7 @@ static void hand_over(struct sonde_intake *intake)
 			   (intake->details.size ? SONDE_LANE_DETAILS : 0);
 	recording->data = intake;
 	recording->ops = &intake_recording_ops;
-	/* what only adding needs */
-	sonde_text_map_release(&intake->strings);
-	sonde_text_map_release(&intake->functions);
-	sonde_text_map_release(&intake->event_types);
-	sonde_text_map_release(&intake->process_keys);
-	sonde_text_map_release(&intake->track_keys);
-	sonde_text_map_release(&intake->numbers);
-	sonde_arena_release(&intake->keys);
+	intake_release_keys(intake);
 	free(intake->order);
 	intake->order = NULL;
 }

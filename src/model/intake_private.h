@@ -128,6 +128,9 @@ enum sonde_status intake_stream_flush(struct sonde_intake *intake, struct intake
 				      struct sonde_error *err);
 void intake_stream_release(struct sonde_intake *intake, struct intake_stream *stream);
 
+/* Frees what only adding needs: what was there before, by its key. */
+void intake_release_keys(struct sonde_intake *intake);
+
 static inline enum sonde_status intake_stream_add(struct sonde_intake *intake,
 						  struct intake_stream *stream,
 						  const struct intake_record *record,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The loss report: a short sorted list of what a conversion could not carry over. */
+#include "model/loss.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <sonde/pipeline.h>
 
 #include "base/arena.h"
 #include "base/vec.h"
@@ -108,6 +108,19 @@ enum sonde_status sonde_loss_add_elsewhere(struct sonde_loss *loss, const char *
 					   struct sonde_error *err)
 {
 	return add_locked(loss, what, reason, count, true, err);
+}
+
+enum sonde_status sonde_loss_add_kinds(struct sonde_loss *loss, const struct sonde_loss_kind *kinds,
+				       uint64_t *counts, size_t count, struct sonde_error *err)
+{
+	enum sonde_status status = SONDE_OK;
+
+	for (size_t i = 0; i < count && !status; i++) {
+		status = add_locked(loss, kinds[i].what, kinds[i].reason, counts[i],
+				    kinds[i].is_elsewhere, err);
+		counts[i] = 0;
+	}
+	return status;
 }
 
 const struct sonde_loss_entry *sonde_loss_at(const struct sonde_loss *loss, size_t index)

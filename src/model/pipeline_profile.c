@@ -274,7 +274,7 @@ struct passage {
 	uint32_t track; /* in the target */
 	const struct sonde_time_map *map;
 	/* samples */
-	struct sonde_sample_sums *sums; /* what they become; NULL: they stay samples */
+	struct sonde_sample_sums *sums;		/* what they become; NULL: they stay samples */
 	struct sonde_resume_point *start, *end; /* of a piece that goes on from another; or NULL */
 	uint64_t from_ns, last_ns;
 	bool has_before, is_open, is_over;

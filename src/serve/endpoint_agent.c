@@ -8,6 +8,7 @@
 
 #include "base/base64.h"
 #include "base/cbor.h"
+#include "base/hex.h"
 #include "base/json.h"
 #include "serve/serve_private.h"
 
@@ -278,14 +279,6 @@ void agent_submit_traces(void *user, struct http_request *request, struct http_a
 
 /* --- the form --- */
 
-static int hex_digit(uint8_t c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Decodes one value of a form; a plus of base64 that was not escaped has become a space. */
 static void decode_value(const uint8_t *text, size_t size, char space, struct sonde_buffer *out)
 {
@@ -293,8 +286,8 @@ static void decode_value(const uint8_t *text, size_t size, char space, struct so
 		int high = -1, low = -1;
 
 		if (text[i] == '%' && size - i > 2) {
-			high = hex_digit(text[i + 1]);
-			low = hex_digit(text[i + 2]);
+			high = sonde_hex_digit(text[i + 1]);
+			low = sonde_hex_digit(text[i + 2]);
 		}
 		if (high >= 0 && low >= 0) {
 			sonde_buffer_put_char(out, (char)(high << 4 | low));

@@ -66,7 +66,7 @@ is "$code" 3 "an empty file is no trace" || explain "$out"
 # shellcheck disable=SC2154 # tap.sh has it
 run convert "$root/tests/golden/hpcdb/small" -o samples.pftrace
 is "$code" 0 "a database becomes samples"
-"$SONDE" dump --samples --json "$root/tests/golden/hpcdb/small" | sed 's/"context":[0-9]*,//; s/loop at main.c:10/work/' >expected
+"$SONDE" dump --samples --json "$root/tests/golden/hpcdb/small" | sed 's/"context":[0-9]*,//; s|loop at main.c:10|work|' >expected
 "$SONDE" dump --samples --json samples.pftrace | sed 's/"context":[0-9]*,//' >actual
 cmp -s expected actual
 ok $? "which are the same, but for loops" || explain actual

@@ -7,6 +7,7 @@
 uftrace=${golden%/atf}/uftrace/small
 perf=${golden%/atf}/perf_script
 tab=$(printf '\t')
+blank=' '
 
 run info "$uftrace"
 exits 0 "data of uftrace"
@@ -66,7 +67,7 @@ out_has 'b\.c:9' "lines of sources are contexts"
 # Written by hand, after perf's manual: frames of inlined calls, names with blanks, tracepoints, and nonsense.
 cat >odd.txt <<END
 # a comment
-a b 12 7/8 [001] 5.000001:     100 cycles:u: 
+a b 12 7/8 [001] 5.000001:     100 cycles:u:$blank
 $tab          1234 inner (inlined)
 $tab          1234 outer<int (*)(int)>(char const*)+0x12 (/usr/bin/a b (deleted))
 $tab             0 [unknown] ([unknown])

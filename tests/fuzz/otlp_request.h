@@ -5,8 +5,8 @@
 #ifndef SONDE_FUZZ_OTLP_REQUEST_H
 #define SONDE_FUZZ_OTLP_REQUEST_H
 
-#include "fuzz_store.h"
 #include "formats/otlp/otlp.h"
+#include "fuzz_store.h"
 
 typedef enum sonde_status fuzz_reader(struct otlp_request *request, const void *body, size_t size,
 				      struct sonde_error *err);

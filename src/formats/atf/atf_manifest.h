@@ -71,7 +71,7 @@ struct atf_manifest {
 	uint64_t time_start_ns, time_end_ns;
 	bool has_clock;
 	uint32_t clock_type;
-	uint32_t clock_name; /* of a clock that clock_type has no number for; a string */
+	uint32_t clock_name;	   /* of a clock that clock_type has no number for; a string */
 	uint32_t pid;		   /* SONDE_NONE: unknown */
 	uint32_t process_name;	   /* string id */
 	uint32_t symbol_count;	   /* of functions alone: those of event types do not count */

@@ -35,20 +35,6 @@ struct writing {
 	uint64_t negative, fractions, too_large, changed_names;
 };
 
-static enum sonde_status flush(struct writing *writing, size_t enough, struct sonde_error *err)
-{
-	struct sonde_buffer *out = &writing->out;
-	enum sonde_status status;
-
-	if (out->failed)
-		return sonde_fail_nomem(err);
-	if (out->size < enough || !out->size)
-		return SONDE_OK;
-	status = sonde_output_write(&writing->sink->output, out->data, out->size, err);
-	sonde_buffer_clear(out);
-	return status;
-}
-
 /* "(3) name" when it is met first, "(3)" from then on. */
 static void put_name(struct writing *writing, struct names *names, uint64_t key, const char *name)
 {
@@ -265,7 +251,7 @@ static enum sonde_status put_graph(struct writing *writing, struct sonde_error *
 	put_header(writing);
 	for (uint32_t i = 0; i < writing->graph.labels.contexts.count && !status; i++) {
 		put_label(writing, i, &cell, &edge);
-		status = flush(writing, FLUSH_SIZE, err);
+		status = profile_sink_flush(writing->sink, &writing->out, FLUSH_SIZE, err);
 	}
 	sonde_buffer_put_text(&writing->out, "totals:");
 	for (uint32_t i = 0; i < writing->graph.metric_count; i++) {
@@ -275,7 +261,7 @@ static enum sonde_status put_graph(struct writing *writing, struct sonde_error *
 	if (!writing->graph.metric_count)
 		sonde_buffer_put_text(&writing->out, " 0");
 	sonde_buffer_put_char(&writing->out, '\n');
-	return status ? status : flush(writing, 0, err);
+	return status ? status : profile_sink_flush(writing->sink, &writing->out, 0, err);
 }
 
 static enum sonde_status count_lost(const struct writing *writing, struct sonde_error *err)

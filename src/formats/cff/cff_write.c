@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "formats/cff/cff.h"
+#include "model/loss.h"
 
 #define NS_IN_US 1000u
 #define PLAIN_SIZE CFF_EVENT_SIZE
@@ -286,28 +287,13 @@ static enum sonde_status cff_writer_events(struct sonde_sink *sink, uint32_t tra
 /* What was counted since the last time goes to the report. */
 static enum sonde_status report_losses(struct cff_writer *writer, struct sonde_error *err)
 {
-	static const struct {
-		const char *what, *reason;
-		bool is_elsewhere;
-	} losses[] = {
+	static const struct sonde_loss_kind kinds[] = {
 #define X(name, what, reason, elsewhere) { what, reason, elsewhere },
 		CFF_LOSS_LIST(X)
 #undef X
 	};
-	enum sonde_status status = SONDE_OK;
 
-	for (size_t i = 0; i < CFF_LOSS_COUNT && status == SONDE_OK; i++) {
-		uint64_t count = writer->losses[i];
-
-		writer->losses[i] = 0;
-		if (losses[i].is_elsewhere)
-			status = sonde_loss_add_elsewhere(writer->loss, losses[i].what,
-							  losses[i].reason, count, err);
-		else
-			status = sonde_loss_add(writer->loss, losses[i].what, losses[i].reason,
-						count, err);
-	}
-	return status;
+	return sonde_loss_add_kinds(writer->loss, kinds, writer->losses, CFF_LOSS_COUNT, err);
 }
 
 static enum sonde_status cff_writer_track_end(struct sonde_sink *sink, uint32_t track,

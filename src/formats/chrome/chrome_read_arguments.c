@@ -5,6 +5,7 @@
  */
 #include <math.h>
 
+#include "base/hex.h"
 #include "base/put.h"
 #include "base/utf8.h"
 #include "formats/chrome/chrome_read.h"
@@ -12,14 +13,6 @@
 
 /* Of a name, the keys of its arguments, and what they are: more is no type of its own. */
 #define LONGEST_SHAPE ((size_t)64 << 10)
-
-static int hex_digit(char byte)
-{
-	if (byte >= '0' && byte <= '9')
-		return byte - '0';
-	byte |= 0x20;
-	return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
-}
 
 /* Four digits behind \u; -1 where there are none. */
 static int32_t take_code(const char *at, const char *end)
@@ -29,7 +22,7 @@ static int32_t take_code(const char *at, const char *end)
 	if (end - at < 4)
 		return -1;
 	for (int i = 0; i < 4; i++) {
-		int digit = hex_digit(at[i]);
+		int digit = sonde_hex_digit((unsigned char)at[i]);
 
 		if (digit < 0)
 			return -1;

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "model/loss.h"
+
 static struct chrome_writer *chrome_writer_of(struct sonde_sink *sink)
 {
 	return (struct chrome_writer *)sink;
@@ -165,28 +167,13 @@ static enum sonde_status chrome_writer_events(struct sonde_sink *sink, uint32_t 
 static enum sonde_status report_losses(const struct chrome_writer *writer, uint64_t *counts,
 				       struct sonde_error *err)
 {
-	static const struct {
-		const char *what, *reason;
-		bool is_elsewhere;
-	} losses[] = {
+	static const struct sonde_loss_kind kinds[] = {
 #define X(name, what, reason, elsewhere) { what, reason, elsewhere },
 		CHROME_LOSS_LIST(X)
 #undef X
 	};
-	enum sonde_status status = SONDE_OK;
 
-	for (size_t i = 0; i < CHROME_LOSS_COUNT && !status; i++) {
-		uint64_t count = counts[i];
-
-		counts[i] = 0;
-		if (losses[i].is_elsewhere)
-			status = sonde_loss_add_elsewhere(writer->loss, losses[i].what,
-							  losses[i].reason, count, err);
-		else
-			status = sonde_loss_add(writer->loss, losses[i].what, losses[i].reason,
-						count, err);
-	}
-	return status;
+	return sonde_loss_add_kinds(writer->loss, kinds, counts, CHROME_LOSS_COUNT, err);
 }
 
 static enum sonde_status chrome_writer_track_end(struct sonde_sink *sink, uint32_t track,
@@ -366,13 +353,6 @@ static const struct sonde_sink_ops chrome_writer_ops = {
 	.free = chrome_writer_free,
 };
 
-static bool ends_in_gz(const char *path)
-{
-	size_t length = strlen(path);
-
-	return length > 3 && !strcmp(path + length - 3, ".gz");
-}
-
 enum sonde_status chrome_create(const char *path, const struct sonde_create_options *options,
 				struct sonde_sink **sink, struct sonde_error *err)
 {
@@ -389,7 +369,7 @@ enum sonde_status chrome_create(const char *path, const struct sonde_create_opti
 	writer->base.ops = &chrome_writer_ops;
 	writer->output.fd = -1;
 	writer->loss = options ? options->loss : NULL;
-	writer->is_packed = ends_in_gz(path) ||
+	writer->is_packed = sonde_format_suffix_length(path, strlen(path), ".gz") ||
 			    (options && sonde_format_has_style(options->style, "gzip"));
 	status = sonde_staged_begin(&writer->staged, path, false, options && options->replace, err);
 	if (!status)

@@ -186,20 +186,6 @@ static bool draws_edge(struct writing *writing, const struct profile_edge *edge)
 	return false;
 }
 
-static enum sonde_status flush(struct writing *writing, size_t enough, struct sonde_error *err)
-{
-	struct sonde_buffer *out = &writing->out;
-	enum sonde_status status;
-
-	if (out->failed)
-		return sonde_fail_nomem(err);
-	if (out->size < enough || !out->size)
-		return SONDE_OK;
-	status = sonde_output_write(&writing->sink->output, out->data, out->size, err);
-	sonde_buffer_clear(out);
-	return status;
-}
-
 static void put_title(struct writing *writing)
 {
 	struct sonde_buffer *out = &writing->out;
@@ -228,13 +214,13 @@ static enum sonde_status put_content(struct writing *writing, struct sonde_error
 		if (!writing->is_drawn[i])
 			continue;
 		put_node(writing, i);
-		status = flush(writing, FLUSH_SIZE, err);
+		status = profile_sink_flush(writing->sink, &writing->out, FLUSH_SIZE, err);
 	}
 	for (size_t i = 0; i < graph->edges.count && !status; i++) {
 		if (!draws_edge(writing, &graph->edges.items[i]))
 			continue;
 		put_edge(writing, &graph->edges.items[i]);
-		status = flush(writing, FLUSH_SIZE, err);
+		status = profile_sink_flush(writing->sink, &writing->out, FLUSH_SIZE, err);
 	}
 	return status;
 }
@@ -252,7 +238,7 @@ static enum sonde_status put_graph(struct writing *writing, struct sonde_error *
 	if (writing->metric != SONDE_NONE)
 		status = put_content(writing, err);
 	sonde_buffer_put_text(&writing->out, "}\n");
-	return status ? status : flush(writing, 0, err);
+	return status ? status : profile_sink_flush(writing->sink, &writing->out, 0, err);
 }
 
 static enum sonde_status count_lost(const struct writing *writing, struct sonde_error *err)

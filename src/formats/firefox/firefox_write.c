@@ -10,6 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "model/loss.h"
+
 static const char *const column_starts[] = {
 #define X(name, before) before,
 	FIREFOX_COLUMN_LIST(X)
@@ -348,21 +350,13 @@ static enum sonde_status firefox_writer_contexts(struct sonde_sink *sink,
 static enum sonde_status report_losses(const struct firefox_writer *writer, uint64_t *counts,
 				       struct sonde_error *err)
 {
-	static const struct {
-		const char *what, *reason;
-	} losses[] = {
-#define X(name, what, reason, elsewhere) { what, reason },
+	static const struct sonde_loss_kind kinds[] = {
+#define X(name, what, reason, elsewhere) { what, reason, elsewhere },
 		FIREFOX_LOSS_LIST(X)
 #undef X
 	};
-	enum sonde_status status = SONDE_OK;
 
-	for (size_t i = 0; i < FIREFOX_LOSS_COUNT && !status; i++) {
-		status = sonde_loss_add(writer->loss, losses[i].what, losses[i].reason, counts[i],
-					err);
-		counts[i] = 0;
-	}
-	return status;
+	return sonde_loss_add_kinds(writer->loss, kinds, counts, FIREFOX_LOSS_COUNT, err);
 }
 
 /* The thread of a track's times, and those of its metrics. */
@@ -563,13 +557,6 @@ static const struct sonde_sink_ops firefox_writer_ops = {
 	.free = firefox_writer_free,
 };
 
-static bool ends_in_gz(const char *path)
-{
-	size_t length = strlen(path);
-
-	return length > 3 && !strcmp(path + length - 3, ".gz");
-}
-
 enum sonde_status firefox_create(const char *path, const struct sonde_create_options *options,
 				 struct sonde_sink **sink, struct sonde_error *err)
 {
@@ -582,7 +569,7 @@ enum sonde_status firefox_create(const char *path, const struct sonde_create_opt
 	writer->base.ops = &firefox_writer_ops;
 	writer->output.fd = -1;
 	writer->loss = options ? options->loss : NULL;
-	writer->is_packed = ends_in_gz(path) ||
+	writer->is_packed = sonde_format_suffix_length(path, strlen(path), ".gz") ||
 			    (options && sonde_format_has_style(options->style, "gzip"));
 	status = sonde_staged_begin(&writer->staged, path, false, options && options->replace, err);
 	if (!status)

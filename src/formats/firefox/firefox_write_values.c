@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "formats/firefox/firefox_write.h"
+#include "model/metric.h"
 
 enum sonde_status firefox_take_values(struct firefox_writer *writer, struct firefox_lane *lane,
 				      const struct sonde_value *values, size_t count,
@@ -135,9 +136,8 @@ uint64_t firefox_count_unused(const struct firefox_writer *writer)
 
 	for (uint32_t i = 0; i < writer->metric_count; i++) {
 		const struct sonde_metric *metric = sonde_definitions_metric(definitions, i);
-		const char *scope = sonde_definitions_string(definitions, metric->scope);
 
-		count += !metric->statistic && (!*scope || !strcmp(scope, "point")) &&
+		count += sonde_metric_is_point(definitions, metric) &&
 			 !atomic_load(&writer->is_metric_used[i]);
 	}
 	return count;

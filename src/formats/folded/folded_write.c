@@ -209,20 +209,6 @@ static void put_stack(struct writing *writing, uint32_t number, uint32_t track)
 	}
 }
 
-static enum sonde_status flush(struct writing *writing, size_t enough, struct sonde_error *err)
-{
-	struct sonde_buffer *out = &writing->out;
-	enum sonde_status status;
-
-	if (out->failed)
-		return sonde_fail_nomem(err);
-	if (out->size < enough || !out->size)
-		return SONDE_OK;
-	status = sonde_output_write(&writing->sink->output, out->data, out->size, err);
-	sonde_buffer_clear(out);
-	return status;
-}
-
 static enum sonde_status write_stack(struct writing *writing, uint32_t number, uint32_t track,
 				     struct sonde_error *err)
 {
@@ -246,7 +232,7 @@ static enum sonde_status write_stack(struct writing *writing, uint32_t number, u
 	put_stack(writing, number, track);
 	folded_put_count(&writing->out, piece);
 	sonde_buffer_put_char(&writing->out, '\n');
-	return flush(writing, FLUSH_SIZE, err);
+	return profile_sink_flush(writing->sink, &writing->out, FLUSH_SIZE, err);
 }
 
 /* Those of one track, or of all of them (SONDE_NONE). */
@@ -419,7 +405,7 @@ static enum sonde_status do_write(struct writing *writing, struct sonde_error *e
 	if (writing->metric != SONDE_NONE)
 		status = write_all(writing, err);
 	if (!status)
-		status = flush(writing, 0, err);
+		status = profile_sink_flush(writing->sink, &writing->out, 0, err);
 	return status ? status : count_lost(writing, err);
 }
 

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "base/base64.h"
+#include "base/hex.h"
 #include "base/json.h"
 #include "formats/otlp/otlp.h"
 
@@ -125,14 +126,6 @@ static enum sonde_status read_text(struct reading *reading, struct otlp_text *te
 	return status;
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /*
  * An id: its bytes; where it is no hexadecimal number, one byte, which is the wrong size for any.
  */
@@ -151,7 +144,8 @@ static enum sonde_status read_id(struct reading *reading, struct otlp_text *id)
 	if (!bytes)
 		return sonde_fail_nomem(reading->err);
 	for (size_t i = 0; i < text.size; i += 2) {
-		int high = hex_digit(text.data[i]), low = hex_digit(text.data[i + 1]);
+		int high = sonde_hex_digit((unsigned char)text.data[i]);
+		int low = sonde_hex_digit((unsigned char)text.data[i + 1]);
 
 		if (high < 0 || low < 0)
 			return SONDE_OK;

@@ -15,7 +15,6 @@
 
 #define PROBED 8192
 #define PASS_STEP ((size_t)4 << 20)
-#define UNPACK_STEP ((size_t)64 << 10)
 /* Packets are packed in pieces of less than 512 KB; what unpacks to much more is no trace. */
 #define UNPACK_LIMIT ((size_t)64 << 20)
 
@@ -252,44 +251,6 @@ static enum sonde_status take_happenings(struct perfetto_reader *reader,
 	return status ? status : take_content(reader, sequence, packet, err);
 }
 
-/* A gzip file becomes one without a name. */
-static enum sonde_status unpack_file(struct perfetto_reader *reader, struct sonde_error *err)
-{
-	struct sonde_output output = { .fd = -1 };
-	struct sonde_mapped_file plain = { 0 };
-	struct sonde_gzip_reader *gzip = NULL;
-	uint8_t *step = malloc(UNPACK_STEP);
-	enum sonde_status status = step ? SONDE_OK : sonde_fail_nomem(err);
-	size_t got = 1;
-
-	if (!status)
-		status = sonde_gzip_reader_new(reader->file.data, reader->file.size, &gzip, err);
-	if (!status)
-		status = sonde_output_open_unnamed(&output, err);
-	while (!status && got) {
-		status = sonde_gzip_reader_next(gzip, step, UNPACK_STEP, &got, err);
-		if (status == SONDE_CORRUPT || status == SONDE_TRUNCATED) {
-			EXCHANGE_FINDING(reader->recording, TRUNCATED,
-					 sonde_gzip_reader_position(gzip),
-					 "more gzip data\tits end, or damage");
-			status = sonde_output_write(&output, step, got, err);
-			break;
-		}
-		if (!status)
-			status = sonde_output_write(&output, step, got, err);
-	}
-	if (!status)
-		status = sonde_output_map(&output, &plain, err);
-	if (!status) {
-		sonde_mapped_file_release(&reader->file);
-		reader->file = plain;
-	}
-	sonde_output_release(&output);
-	sonde_gzip_reader_free(gzip);
-	free(step);
-	return status;
-}
-
 /* Names of what is met most among what is not read. */
 static const char *kind_name(uint32_t kind)
 {
@@ -421,9 +382,7 @@ enum sonde_status perfetto_open(struct sonde_recording *recording, struct sonde_
 		return sonde_fail_nomem(err);
 	reader->recording = recording;
 	reader->metric = SONDE_NONE;
-	status = sonde_mapped_file_open(&reader->file, recording->path, err);
-	if (!status && sonde_gzip_is(reader->file.data, reader->file.size))
-		status = unpack_file(reader, err);
+	status = exchange_open_unpacked(recording, &reader->file, err);
 	if (!status)
 		status = sonde_intake_new(recording, &reader->intake, err);
 	if (!status)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "formats/perfetto/perfetto.h"
+#include "model/loss.h"
 
 #define FLUSH_SIZE ((size_t)512 * 1024)
 #define FIRST_SEQUENCE 2 /* 1 is the head's */
@@ -213,28 +214,16 @@ static enum sonde_status samples(struct sonde_sink *sink, uint32_t track,
 	return status ? status : perfetto_write_samples(writer, track, items, count, err);
 }
 
-static enum sonde_status report_losses(struct perfetto_writer *writer, const uint64_t *counts,
+static enum sonde_status report_losses(struct perfetto_writer *writer, uint64_t *counts,
 				       struct sonde_error *err)
 {
-	static const struct {
-		const char *what, *reason;
-		bool is_elsewhere;
-	} losses[] = {
+	static const struct sonde_loss_kind kinds[] = {
 #define X(name, what, reason, elsewhere) { what, reason, elsewhere },
 		PERFETTO_LOSS_LIST(X)
 #undef X
 	};
-	enum sonde_status status = SONDE_OK;
 
-	for (size_t i = 0; i < PERFETTO_LOSS_COUNT && !status; i++) {
-		if (losses[i].is_elsewhere)
-			status = sonde_loss_add_elsewhere(writer->loss, losses[i].what,
-							  losses[i].reason, counts[i], err);
-		else
-			status = sonde_loss_add(writer->loss, losses[i].what, losses[i].reason,
-						counts[i], err);
-	}
-	return status;
+	return sonde_loss_add_kinds(writer->loss, kinds, counts, PERFETTO_LOSS_COUNT, err);
 }
 
 static enum sonde_status track_end(struct sonde_sink *sink, uint32_t number,

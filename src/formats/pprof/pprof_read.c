@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "codec/packed_file.h"
 #include "formats/pprof/pprof.h"
 #include "formats/pprof/pprof_layout.h"
 
@@ -265,47 +264,6 @@ static enum sonde_status take_samples(struct pprof_reading *reading, struct sond
 	return status;
 }
 
-/* As it is, or what gzip makes of it in a file without a name: it is gone through twice. */
-static enum sonde_status open_file(struct pprof_reading *reading, struct sonde_error *err)
-{
-	struct sonde_packed_file packed = { 0 };
-	struct sonde_output unpacked = { .fd = -1 };
-	const char *path = reading->recording->path;
-	enum sonde_status status = sonde_packed_file_open(&packed, path, err);
-
-	if (!status && !packed.gzip) {
-		reading->file = packed.file;
-		packed.file = (struct sonde_mapped_file){ 0 };
-	} else if (!status) {
-		status = sonde_output_open_unnamed(&unpacked, err);
-	}
-	while (!status && packed.gzip) {
-		struct sonde_error trouble = { 0 };
-		const uint8_t *data;
-		size_t size;
-
-		status = sonde_packed_file_next(&packed, &data, &size, &trouble);
-		if (status == SONDE_NOMEM) {
-			sonde_fail_nomem(err);
-			break;
-		}
-		if (status < 0) {
-			EXCHANGE_FINDING(reading->recording, TRUNCATED,
-					 sonde_packed_file_position(&packed),
-					 "a whole gzip file\t%s", trouble.message);
-			status = SONDE_OK;
-		}
-		if (!size) {
-			status = sonde_output_map(&unpacked, &reading->file, err);
-			break;
-		}
-		status = sonde_output_write(&unpacked, data, size, err);
-	}
-	sonde_output_release(&unpacked);
-	sonde_packed_file_release(&packed);
-	return status;
-}
-
 static void tell_trouble(struct pprof_reading *reading)
 {
 	const struct pprof_trouble *trouble = &reading->trouble;
@@ -337,7 +295,7 @@ static void tell_trouble(struct pprof_reading *reading)
 
 static enum sonde_status read_all(struct pprof_reading *reading, struct sonde_error *err)
 {
-	enum sonde_status status = open_file(reading, err);
+	enum sonde_status status = exchange_open_unpacked(reading->recording, &reading->file, err);
 
 	if (!status)
 		status = sonde_intake_new(reading->recording, &reading->intake, err);

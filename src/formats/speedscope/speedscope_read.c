@@ -9,10 +9,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "codec/gzip.h"
+#include "codec/packed_file.h"
 
 #define PROBE_BYTES 8192
-#define UNPACK_BYTES ((size_t)256 << 10)
 
 /* Whether this text is somewhere in the first bytes. */
 static bool has_text(const char *data, size_t size, const char *text)
@@ -45,10 +44,8 @@ static int judge(const char *data, size_t length)
 
 int speedscope_probe(const char *path)
 {
-	struct sonde_gzip_reader *gzip = NULL;
 	struct sonde_mapped_file file;
 	char text[PROBE_BYTES];
-	size_t length = 0, got = 0;
 	int sure = 0;
 
 	if (sonde_path_kind(path) != SONDE_PATH_FILE || sonde_mapped_file_open(&file, path, NULL))
@@ -64,15 +61,9 @@ int speedscope_probe(const char *path)
 		    has_text((const char *)file.data + file.size - PROBE_BYTES, PROBE_BYTES,
 			     SPEEDSCOPE_SCHEMA))
 			sure = 90;
-	} else if (!sonde_gzip_reader_new(file.data, file.size, &gzip, NULL)) {
-		while (length < PROBE_BYTES &&
-		       !sonde_gzip_reader_next(gzip, text + length, PROBE_BYTES - length, &got,
-					       NULL) &&
-		       got)
-			length += got;
-		sure = judge(text, length);
+	} else {
+		sure = judge(text, sonde_packed_file_peek(path, text, sizeof(text)));
 	}
-	sonde_gzip_reader_free(gzip);
 	sonde_mapped_file_release(&file);
 	return sure;
 }
@@ -91,37 +82,6 @@ enum sonde_status speedscope_take_fault(struct speedscope_reader *reader, enum s
 	return status == SONDE_TRUNCATED || status == SONDE_CORRUPT || status == SONDE_LIMIT ?
 		       SONDE_OK :
 		       status;
-}
-
-/* Puts what a gzip file holds in place of it; what comes before a fault is good. */
-static enum sonde_status unpack(struct speedscope_reader *reader, struct sonde_error *err)
-{
-	struct sonde_gzip_reader *gzip = NULL;
-	struct sonde_output out = { .fd = -1 };
-	struct sonde_error fault = { 0 };
-	char *space = malloc(UNPACK_BYTES);
-	enum sonde_status status, read = SONDE_OK;
-	size_t got = 0, passed = 0;
-
-	status = space ? sonde_output_open_unnamed(&out, err) : sonde_fail_nomem(err);
-	if (!status)
-		status = sonde_gzip_reader_new(reader->file.data, reader->file.size, &gzip, err);
-	while (!status &&
-	       !(read = sonde_gzip_reader_next(gzip, space, UNPACK_BYTES, &got, &fault)) && got) {
-		status = sonde_output_write(&out, space, got, err);
-		sonde_mapped_file_pass(&reader->file, passed, sonde_gzip_reader_position(gzip));
-		passed = sonde_gzip_reader_position(gzip);
-	}
-	if (!status)
-		status = speedscope_take_fault(reader, read, &fault, err);
-	sonde_gzip_reader_free(gzip);
-	free(space);
-	if (!status) {
-		sonde_mapped_file_release(&reader->file);
-		status = sonde_output_map(&out, &reader->file, err);
-	}
-	sonde_output_release(&out);
-	return status;
 }
 
 /* Top-level members. */
@@ -350,13 +310,10 @@ enum sonde_status speedscope_open(struct sonde_recording *recording, struct sond
 	struct speedscope_reader reader = { .recording = recording };
 	enum sonde_status status;
 
-	status = sonde_mapped_file_open(&reader.file, recording->path, err);
+	status = exchange_open_unpacked(recording, &reader.file, err);
 	if (status)
 		return status;
-	if (sonde_gzip_is(reader.file.data, reader.file.size))
-		status = unpack(&reader, err);
-	if (!status)
-		status = sonde_intake_new(recording, &reader.intake, err);
+	status = sonde_intake_new(recording, &reader.intake, err);
 	if (!status) {
 		const char *data = reader.file.data ? (const char *)reader.file.data : "";
 

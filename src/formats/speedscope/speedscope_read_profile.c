@@ -395,6 +395,17 @@ static unsigned int unit_of(const struct sonde_json_reader *json)
 	return UNIT_NONE;
 }
 
+/* The present token as a string of the intake; what is no string leaves it as it was. */
+static enum sonde_status take_text(struct speedscope_reader *reader, uint32_t *string,
+				   struct sonde_error *err)
+{
+	const struct sonde_json_reader *json = &reader->json;
+
+	if (json->token != SONDE_JSON_STRING)
+		return SONDE_OK;
+	return sonde_intake_string(reader->intake, json->text, json->length, string, err);
+}
+
 static enum sonde_status take_profile_ours(struct speedscope_reader *reader, size_t position,
 					   struct speedscope_profile *profile,
 					   struct sonde_error *err)
@@ -408,29 +419,25 @@ static enum sonde_status take_profile_ours(struct speedscope_reader *reader, siz
 		return SONDE_OK;
 	for (; !status && speedscope_walk_next(&walk, &member);
 	     speedscope_walk_skip(&walk, &member)) {
-		uint32_t *string = NULL;
 		uint64_t number;
 
 		sonde_json_seek(json, member.value);
 		status = sonde_json_next(json, err);
 		if (status)
 			break;
+		profile->has_metric |= speedscope_member_is(&member, "metric");
 		if (speedscope_member_is(&member, "metric"))
-			string = &profile->metric_name;
+			status = take_text(reader, &profile->metric_name, err);
 		else if (speedscope_member_is(&member, "unit"))
-			string = &profile->metric_unit;
+			status = take_text(reader, &profile->metric_unit, err);
 		else if (speedscope_member_is(&member, "description"))
-			string = &profile->metric_description;
+			status = take_text(reader, &profile->metric_description, err);
 		else if (speedscope_member_is(&member, "hidden"))
 			profile->is_hidden = json->token == SONDE_JSON_TRUE;
 		else if (speedscope_member_is(&member, "track") &&
 			 json->token == SONDE_JSON_NUMBER && sonde_json_u64(json, &number) &&
 			 number < reader->tracks.count)
 			profile->track = reader->tracks.items[number];
-		if (string && json->token == SONDE_JSON_STRING)
-			status = sonde_intake_string(reader->intake, json->text, json->length,
-						     string, err);
-		profile->has_metric |= string == &profile->metric_name;
 	}
 	return status;
 }

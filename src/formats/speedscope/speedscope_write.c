@@ -9,6 +9,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "model/loss.h"
+
 #define EXACT ((uint64_t)1 << 53)
 
 static struct speedscope_writer *writer_of(struct sonde_sink *sink)
@@ -237,28 +239,13 @@ static enum sonde_status end_events(struct speedscope_writer *writer, struct spe
 static enum sonde_status report_losses(const struct speedscope_writer *writer, uint64_t *counts,
 				       struct sonde_error *err)
 {
-	static const struct {
-		const char *what, *reason;
-		bool is_elsewhere;
-	} losses[] = {
+	static const struct sonde_loss_kind kinds[] = {
 #define X(name, what, reason, elsewhere) { what, reason, elsewhere },
 		SPEEDSCOPE_LOSS_LIST(X)
 #undef X
 	};
-	enum sonde_status status = SONDE_OK;
 
-	for (size_t i = 0; i < SPEEDSCOPE_LOSS_COUNT && !status; i++) {
-		uint64_t count = counts[i];
-
-		counts[i] = 0;
-		if (losses[i].is_elsewhere)
-			status = sonde_loss_add_elsewhere(writer->loss, losses[i].what,
-							  losses[i].reason, count, err);
-		else
-			status = sonde_loss_add(writer->loss, losses[i].what, losses[i].reason,
-						count, err);
-	}
-	return status;
+	return sonde_loss_add_kinds(writer->loss, kinds, counts, SPEEDSCOPE_LOSS_COUNT, err);
 }
 
 static enum sonde_status speedscope_writer_samples(struct sonde_sink *sink, uint32_t track,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "formats/speedscope/speedscope_write.h"
+#include "model/metric.h"
 
 /* The frames of a context from the outermost one on: [4,8,1] */
 static void put_stack(const struct speedscope_writer *writer, struct sonde_buffer *out,
@@ -166,9 +167,8 @@ uint64_t speedscope_count_unused(const struct speedscope_writer *writer)
 
 	for (uint32_t i = 0; i < writer->metric_count; i++) {
 		const struct sonde_metric *metric = sonde_definitions_metric(definitions, i);
-		const char *scope = sonde_definitions_string(definitions, metric->scope);
 
-		count += !metric->statistic && (!*scope || !strcmp(scope, "point")) &&
+		count += sonde_metric_is_point(definitions, metric) &&
 			 !atomic_load(&writer->is_metric_used[i]);
 	}
 	return count;

@@ -16,6 +16,7 @@
 #include "base/uuid.h"
 #include "formats/zts/zts_json.h"
 #include "formats/zts/zts_read.h"
+#include "model/loss.h"
 #include "model/wall_clock.h"
 
 static struct zts_builder *zts_builder_of(struct sonde_sink *sink)
@@ -55,8 +56,8 @@ enum sonde_status zts_builder_begin(struct sonde_sink *sink,
 	builder->definitions = definitions;
 	builder->track = SONDE_NONE;
 	for (uint32_t i = 0; i < sonde_definitions_attribute_count(definitions); i++) {
-		const char *name = string_of(
-			builder, sonde_definitions_attribute(definitions, i)->name);
+		const char *name =
+			string_of(builder, sonde_definitions_attribute(definitions, i)->name);
 
 		builder->lost[ZTS_LOSS_ATTRIBUTES] += strcmp(name, ZTS_ATTRIBUTE_HOST) != 0 &&
 						      strcmp(name, ZTS_ATTRIBUTE_ENV) != 0 &&
@@ -461,21 +462,15 @@ enum sonde_status zts_builder_events(struct sonde_sink *sink, uint32_t track,
 
 static enum sonde_status report_losses(struct zts_builder *builder, struct sonde_error *err)
 {
-	static const struct {
-		const char *what, *reason;
-	} losses[] = {
-#define X(name, what, reason) { what, reason },
+	static const struct sonde_loss_kind kinds[] = {
+#define X(name, what, reason) { what, reason, false },
 		ZTS_LOSS_LIST(X)
 #undef X
 	};
-	enum sonde_status status = SONDE_OK;
+	enum sonde_status status =
+		sonde_loss_add_kinds(builder->loss, kinds, builder->lost, ZTS_LOSS_COUNT, err);
 	char what[64];
 
-	for (size_t i = 0; i < ZTS_LOSS_COUNT && status == SONDE_OK; i++) {
-		status = sonde_loss_add(builder->loss, losses[i].what, losses[i].reason,
-					builder->lost[i], err);
-		builder->lost[i] = 0;
-	}
 	for (unsigned int i = 0; i < SONDE_EVENT_KIND_COUNT && status == SONDE_OK; i++) {
 		snprintf(what, sizeof(what), "events of kind %s", sonde_event_kind_name(i));
 		status = sonde_loss_add(builder->loss, what, "a trace store holds calls only",

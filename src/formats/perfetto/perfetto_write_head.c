@@ -27,7 +27,7 @@ static bool take_id(struct sonde_key_map *taken, uint64_t wanted, uint64_t *next
 
 static bool number_processes(struct perfetto_writer *writer)
 {
-	struct sonde_key_map taken = { 0 };
+	struct sonde_key_map taken = { NULL };
 	uint64_t next = PERFETTO_MADE_ID, id = 0;
 	bool happened = true;
 
@@ -43,7 +43,7 @@ static bool number_processes(struct perfetto_writer *writer)
 
 static bool number_tracks(struct perfetto_writer *writer)
 {
-	struct sonde_key_map taken = { 0 };
+	struct sonde_key_map taken = { NULL };
 	uint64_t next = PERFETTO_MADE_ID;
 	bool happened = true;
 

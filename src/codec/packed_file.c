@@ -62,7 +62,8 @@ enum sonde_status sonde_packed_file_next(struct sonde_packed_file *packed, const
 	*size = packed->file.size - packed->position;
 	if (*size > PIECE)
 		*size = PIECE;
-	*data = packed->file.data + packed->position;
+	/* an empty file is not mapped */
+	*data = *size ? packed->file.data + packed->position : NULL;
 	/* the piece before this one is not looked at any more */
 	if (packed->position >= PIECE)
 		sonde_mapped_file_pass(&packed->file, packed->position - PIECE, packed->position);

@@ -300,6 +300,8 @@ const struct profile_point *profile_sink_points(const struct profile_sink *sink,
 						       sink->spooled.size;
 
 	*count = (end - start) / sizeof(struct profile_point);
+	if (!*count)
+		return NULL; /* without any value nothing is spooled */
 	return (const struct profile_point *)(sink->spooled.data + start);
 }
 

@@ -102,12 +102,16 @@ static void put_any(struct sonde_json_writer *json, const char *text, size_t len
 {
 	struct sonde_json_reader reader;
 	struct sonde_buffer value = { 0 };
-	bool is_json;
+	enum sonde_status status;
 
 	sonde_json_reader_init(&reader, text, length, NULL, NULL);
-	is_json = sonde_json_copy(&reader, &value, NULL) == SONDE_OK && value.size &&
-		  sonde_json_next(&reader, NULL) == SONDE_OK && reader.token == SONDE_JSON_END;
-	if (is_json && sonde_buffer_text(&value))
+	status = sonde_json_copy(&reader, &value, NULL);
+	if (!status)
+		status = sonde_json_next(&reader, NULL);
+	/* memory that failed does not tell what the text is */
+	if (status == SONDE_NOMEM || !sonde_buffer_text(&value))
+		json->out->failed = true;
+	else if (!status && value.size && reader.token == SONDE_JSON_END)
 		sonde_json_raw(json, value.data);
 	else
 		sonde_json_string_sized(json, text, length);

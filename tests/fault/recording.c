@@ -132,8 +132,7 @@ enum sonde_status run_convert(void *user, struct sonde_error *err)
 	return status;
 }
 
-/* The output, and whatever was begun beside it. */
-static unsigned int count_outputs(void)
+unsigned int count_outputs(void)
 {
 	DIR *folder = opendir(scratch);
 	const struct dirent *entry;

@@ -20,6 +20,9 @@ enum sonde_status run_check(void *user, struct sonde_error *err);
 enum sonde_status run_recover(void *user, struct sonde_error *err);
 enum sonde_status run_convert(void *user, struct sonde_error *err);
 
+/* The output, and whatever was begun beside it. */
+unsigned int count_outputs(void);
+
 /*
  * Before a run that writes, and after it: no output where it failed, and nothing half done beside
  * it.

@@ -26,12 +26,18 @@ void chrome_put_json(struct sonde_buffer *out, const char *text)
 	struct sonde_json_reader reader;
 	struct sonde_json_writer writer;
 	size_t start = out->size;
+	enum sonde_status status;
 	bool is_json;
 
 	sonde_json_reader_init(&reader, text, strlen(text), NULL, NULL);
-	is_json = sonde_json_copy(&reader, out, NULL) == SONDE_OK && out->size > start &&
-		  sonde_json_next(&reader, NULL) == SONDE_OK && reader.token == SONDE_JSON_END;
+	status = sonde_json_copy(&reader, out, NULL);
+	is_json = status == SONDE_OK && out->size > start;
+	if (is_json)
+		status = sonde_json_next(&reader, NULL);
+	is_json = is_json && status == SONDE_OK && reader.token == SONDE_JSON_END;
 	sonde_json_reader_release(&reader);
+	if (status == SONDE_NOMEM)
+		out->failed = true; /* this does not tell what the text is */
 	if (is_json || out->failed)
 		return;
 	out->size = start;

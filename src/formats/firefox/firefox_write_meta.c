@@ -20,7 +20,7 @@
 enum sonde_status firefox_make_pids(struct firefox_writer *writer, struct sonde_error *err)
 {
 	uint32_t count = sonde_definitions_process_count(writer->definitions);
-	struct sonde_key_map seen = { 0 };
+	struct sonde_key_map seen = { NULL };
 	enum sonde_status status = SONDE_OK;
 
 	writer->pids = calloc((size_t)count + 1, sizeof(*writer->pids));

@@ -147,11 +147,16 @@ static void put_raw(struct nesting *nesting, struct sonde_bytes bytes)
 {
 	struct sonde_json_reader reader;
 	struct sonde_buffer copy = { 0 };
+	enum sonde_status status;
 
 	sonde_json_reader_init(&reader, (const char *)bytes.data, bytes.size, NULL, NULL);
-	if (nesting->depth <= 1 && !sonde_json_copy(&reader, &copy, NULL) &&
-	    !sonde_json_next(&reader, NULL) && reader.token == SONDE_JSON_END &&
-	    sonde_buffer_text(&copy))
+	status = sonde_json_copy(&reader, &copy, NULL);
+	if (!status)
+		status = sonde_json_next(&reader, NULL);
+	/* memory that failed does not tell what the text is */
+	if (status == SONDE_NOMEM || !sonde_buffer_text(&copy))
+		nesting->json.out->failed = true;
+	else if (nesting->depth <= 1 && !status && copy.size && reader.token == SONDE_JSON_END)
 		sonde_json_raw(&nesting->json, copy.data);
 	else
 		sonde_json_string_sized(&nesting->json, (const char *)bytes.data, bytes.size);

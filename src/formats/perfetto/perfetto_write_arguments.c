@@ -120,7 +120,8 @@ static void put_number(struct sonde_buffer *out, enum sonde_argument_type type,
 		sonde_protobuf_put_uint(out, ANNOTATION_UINT, value.u64);
 }
 
-static bool is_json(const char *text, size_t size)
+/* Where memory fails the buffer has failed: this does not tell what the text is. */
+static bool is_json(struct sonde_buffer *out, const char *text, size_t size)
 {
 	struct sonde_json_reader reader;
 	enum sonde_status status;
@@ -130,13 +131,16 @@ static bool is_json(const char *text, size_t size)
 		status = sonde_json_next(&reader, NULL);
 	} while (!status && reader.token != SONDE_JSON_END);
 	sonde_json_reader_release(&reader);
+	if (status == SONDE_NOMEM)
+		out->failed = true;
 	return !status;
 }
 
 static void put_text(struct sonde_buffer *out, const struct sonde_argument *argument)
 {
 	const char *text = (const char *)argument->bytes;
-	bool as_json = argument->spec->type == SONDE_ARGUMENT_ANY && is_json(text, argument->count);
+	bool as_json = argument->spec->type == SONDE_ARGUMENT_ANY &&
+		       is_json(out, text, argument->count);
 
 	sonde_protobuf_put_string(out, as_json ? ANNOTATION_JSON : ANNOTATION_STRING, text,
 				  argument->count);

@@ -27,7 +27,7 @@ static bool take_id(struct sonde_key_map *taken, uint64_t wanted, uint64_t *next
 
 static bool number_processes(struct perfetto_writer *writer)
 {
-	struct sonde_key_map taken = { 0 };
+	struct sonde_key_map taken = { NULL };
 	uint64_t next = PERFETTO_MADE_ID, id = 0;
 	bool happened = true;
 
@@ -43,7 +43,7 @@ static bool number_processes(struct perfetto_writer *writer)
 
 static bool number_tracks(struct perfetto_writer *writer)
 {
-	struct sonde_key_map taken = { 0 };
+	struct sonde_key_map taken = { NULL };
 	uint64_t next = PERFETTO_MADE_ID;
 	bool happened = true;
 
@@ -290,12 +290,15 @@ static void put_snapshots(const struct perfetto_writer *writer, struct sonde_buf
 static void put_command(struct sonde_buffer *out, const char *json)
 {
 	struct sonde_json_reader reader;
+	enum sonde_status status;
 
 	sonde_json_reader_init(&reader, json, strlen(json), NULL, NULL);
-	while (!sonde_json_next(&reader, NULL) && reader.token != SONDE_JSON_END)
+	while (!(status = sonde_json_next(&reader, NULL)) && reader.token != SONDE_JSON_END)
 		if (reader.token == SONDE_JSON_STRING)
 			sonde_protobuf_put_string(out, PROCESS_COMMAND, reader.text, reader.length);
 	sonde_json_reader_release(&reader);
+	if (status == SONDE_NOMEM)
+		out->failed = true;
 }
 
 static const char *find_command(const struct perfetto_writer *writer, uint32_t number)

@@ -314,8 +314,8 @@ static void test_pieces(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_read),
 		cmocka_unit_test(test_write),
+		cmocka_unit_test(test_read),
 		cmocka_unit_test(test_pieces),
 	};
 

@@ -37,20 +37,23 @@ const struct sonde_signature *signatures_get(struct signatures *signatures, uint
 	const struct sonde_event_type *type =
 		sonde_definitions_event_type(signatures->definitions, event_type);
 	struct known_signature *known = type ? place_of(signatures, event_type) : NULL;
+	enum sonde_status status = SONDE_OK;
 
 	if (!type) {
 		sonde_fail(err, SONDE_CORRUPT, SONDE_NO_OFFSET,
 			   "there is no event type %u to tell what its arguments are", event_type);
 		return NULL;
 	}
-	if (!known) {
+	if (known && !known->signature && !known->fault)
+		status = sonde_signature_parse(
+			sonde_definitions_string(signatures->definitions, type->arguments),
+			&known->signature, err);
+	if (!known || status == SONDE_NOMEM) {
+		signatures->failed = true;
 		sonde_fail_nomem(err);
 		return NULL;
 	}
-	if (!known->signature && !known->fault &&
-	    sonde_signature_parse(
-		    sonde_definitions_string(signatures->definitions, type->arguments),
-		    &known->signature, err))
+	if (status)
 		known->fault = strdup(err->message);
 	if (known->fault)
 		sonde_fail(err, SONDE_CORRUPT, SONDE_NO_OFFSET, "%s", known->fault);

@@ -17,6 +17,7 @@ struct signatures {
 	const struct sonde_definitions *definitions;
 	struct known_signature *items; /* by event type */
 	size_t count, capacity;
+	bool failed; /* by memory: what is not known then may be good */
 };
 
 void signatures_release(struct signatures *signatures);

@@ -56,17 +56,11 @@ static const struct exchange_case outputs[] = {
 	{ "fuzz/corpus/chrome_json/ours.json", "firefox", "gzip" },
 	{ "fuzz/corpus/chrome_json/ours.json", "folded", "threads" },
 	{ "fuzz/corpus/chrome_json/ours.json", "jsonl", "spans" },
-	{ "fuzz/corpus/chrome_json/ours.json", "parquet", "spans" },
 	{ "fuzz/corpus/chrome_json/ours.json", "perfetto", NULL },
 	{ "fuzz/corpus/chrome_json/ours.json", "pprof", NULL },
 	{ "fuzz/corpus/chrome_json/ours.json", "speedscope", NULL },
 	{ "golden/hpcdb/small", "callgrind", NULL },
 	{ "golden/hpcdb/small", "csv", "contexts" },
-	{ "golden/hpcdb/small", "firefox", NULL },
-	{ "golden/hpcdb/small", "parquet", "values" },
-	{ "golden/hpcdb/small", "perfetto", NULL },
-	{ "golden/hpcdb/small", "pprof", "sum" },
-	{ "golden/hpcdb/small", "speedscope", NULL },
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -148,6 +148,7 @@ static void put_start(struct chrome_lane *lane, char phase, uint64_t time_ns)
 	lane->text.size += (size_t)(end - place);
 }
 
+/* NULL where it cannot be understood; also where memory failed, which the text of the lane keeps in mind. */
 static const struct sonde_signature *signature_of(struct chrome_writer *writer,
 						  struct chrome_lane *lane, uint32_t type,
 						  struct sonde_error *err)
@@ -159,16 +160,18 @@ static const struct sonde_signature *signature_of(struct chrome_writer *writer,
 	if (!found)
 		return NULL;
 	if (wanted > known) {
-		if (!sonde_vec_reserve(&lane->signatures, wanted - known))
+		if (!sonde_vec_reserve(&lane->signatures, wanted - known)) {
+			lane->text.failed = true;
 			return NULL;
+		}
 		memset(lane->signatures.items + known, 0,
 		       (wanted - known) * sizeof(*lane->signatures.items));
 		lane->signatures.count = wanted;
 	}
 	if (!lane->signatures.items[type] &&
 	    sonde_signature_parse(sonde_definitions_string(writer->definitions, found->arguments),
-				  &lane->signatures.items[type], err) < 0)
-		return NULL;
+				  &lane->signatures.items[type], err) == SONDE_NOMEM)
+		lane->text.failed = true;
 	return lane->signatures.items[type];
 }
 

@@ -273,6 +273,8 @@ static enum sonde_status put_detail(struct parquet_track *track, struct parquet_
 	is_argument = detail.kind == SONDE_DETAIL_ARGUMENTS;
 	if (is_argument) {
 		signature = signatures_get(&track->signatures, detail.event_type, err);
+		if (track->signatures.failed)
+			return SONDE_NOMEM;
 		track->unread_details += !signature;
 	} else {
 		track->left_out_details += track->writer->without_details;

@@ -193,6 +193,7 @@ static void put_comment(struct pprof_writing *writing)
 	if (sonde_buffer_text(&text))
 		sonde_protobuf_put_uint(&writing->out, PPROF_COMMENT,
 					pprof_string_copy(writing, text.data));
+	writing->out.failed |= text.failed;
 	sonde_buffer_release(&text);
 }
 

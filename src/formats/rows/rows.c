@@ -51,7 +51,7 @@ void row_writer_release(struct row_writer *writer)
 bool row_writer_failed(const struct row_writer *writer)
 {
 	return writer->functions.failed || writer->types.failed || writer->tracks.failed ||
-	       writer->context_labels.failed || writer->scratch.failed;
+	       writer->context_labels.failed || writer->scratch.failed || writer->signatures.failed;
 }
 
 void row_take_detail(struct row_writer *writer, const struct sonde_detail *detail,

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import unittest
 
@@ -81,6 +82,14 @@ class Ctf(SondeCase):
     def test_folders_in_folders(self):
         self.write("session/ust/uid/0")
         self.assertEqual(4, len(self.rows(self.path("session"))))
+
+    def test_what_babeltrace2_does_not_survive(self):
+        path = self.write()
+        with open(os.path.join(path, "stream_0"), "r+b") as file:
+            file.seek(8)
+            file.write(struct.pack("<QQ", 0xC100000000000348, 0x0348000348C1FC1F))
+        done = self.run_sonde("report", path)
+        self.assertEqual(3, done.returncode)
 
     def test_damage(self):
         path = self.write()

@@ -26,6 +26,12 @@ void ctf_traces_release(struct ctf_traces *traces);
 typedef enum sonde_status ctf_take(void *user, const bt_message *message, struct sonde_error *err);
 
 /*
+ * The library ends the process over some damage (sizes of packets that cannot be): reads everything once in a
+ * process of its own. SONDE_CORRUPT where that did not survive.
+ */
+enum sonde_status ctf_graph_try(const struct ctf_traces *traces, struct sonde_error *err);
+
+/*
  * Hands all messages over. SONDE_CORRUPT with the library's words where it cannot read on; what came before
  * was good.
  */

@@ -670,6 +670,8 @@ enum sonde_status ctf_open(struct sonde_recording *recording, struct sonde_error
 				    "a folder with a file \"metadata\" was expected, here or "
 				    "below, and none was found");
 	if (!status)
+		status = ctf_graph_try(&traces, err);
+	if (!status)
 		status = sonde_intake_new(recording, &reading.intake, err);
 	if (!status)
 		status = read_traces(&reading, &traces, err);

@@ -18,7 +18,6 @@
 #include "formats/ctf/ctf_graph.h"
 #include "formats/exchange.h"
 
-#define ADDRESS_BITS 48
 #define SYSCALL_ENTRY "syscall_entry_"
 #define SYSCALL_EXIT "syscall_exit_"
 
@@ -49,6 +48,7 @@ struct reading {
 	SONDE_VEC(struct event_class) classes;
 	SONDE_VEC(struct module) modules;
 	struct sonde_key_map functions; /* by process and address */
+	struct sonde_key_map module_places;
 	struct sonde_buffer scratch, packed, text;
 	uint32_t clock;
 	bool has_clock;
@@ -223,6 +223,12 @@ static enum sonde_status find_place(struct reading *reading, const bt_event *eve
 
 /* --- what --- */
 
+/* A process and an address in it as one number: two of them would have to differ in all 64 bits by chance. */
+static uint64_t place_key(uint32_t process, uint64_t address)
+{
+	return address ^ process * SONDE_HASH_FACTOR_1;
+}
+
 static enum sonde_status add_module(struct reading *reading, const bt_event *event,
 				    uint32_t process, struct sonde_error *err)
 {
@@ -231,16 +237,15 @@ static enum sonde_status add_module(struct reading *reading, const bt_event *eve
 	struct sonde_module module = { .process = process };
 	struct module *place;
 	enum sonde_status status;
+	uint64_t key;
 	uint32_t id;
 
 	if (!ctf_field_u64(ctf_fields_find(payload, "baddr"), &module.base_address) ||
 	    !ctf_field_u64(ctf_fields_find(payload, "memsz"), &module.size) || !module.size)
 		return SONDE_OK;
-	for (size_t i = 0; i < reading->modules.count; i++) {
-		if (reading->modules.items[i].process == process &&
-		    reading->modules.items[i].base == module.base_address)
-			return SONDE_OK;
-	}
+	key = place_key(process, module.base_address);
+	if (sonde_key_map_find(&reading->module_places, key) != SONDE_NONE)
+		return SONDE_OK;
 	status = sonde_intake_string(reading->intake, path, strlen(path), &module.path, err);
 	if (!status)
 		status = sonde_definitions_add_module(reading->recording->definitions, &module, &id,
@@ -248,7 +253,7 @@ static enum sonde_status add_module(struct reading *reading, const bt_event *eve
 	if (status)
 		return status;
 	place = sonde_vec_push(&reading->modules);
-	if (!place)
+	if (!place || !sonde_key_map_add(&reading->module_places, key, id))
 		return sonde_fail_nomem(err);
 	*place = (struct module){ process, id, module.base_address, module.size };
 	return SONDE_OK;
@@ -296,15 +301,14 @@ static enum sonde_status define_function(struct reading *reading, uint32_t proce
 static enum sonde_status find_function(struct reading *reading, uint32_t process, uint64_t address,
 				       uint32_t *function, struct sonde_error *err)
 {
-	bool is_cached = process < 1u << (64 - ADDRESS_BITS) && address >> ADDRESS_BITS == 0;
-	uint64_t key = (uint64_t)process << ADDRESS_BITS | address;
+	uint64_t key = place_key(process, address);
 	enum sonde_status status;
 
-	*function = is_cached ? sonde_key_map_find(&reading->functions, key) : SONDE_NONE;
+	*function = sonde_key_map_find(&reading->functions, key);
 	if (*function != SONDE_NONE)
 		return SONDE_OK;
 	status = define_function(reading, process, address, function, err);
-	if (!status && is_cached && !sonde_key_map_add(&reading->functions, key, *function))
+	if (!status && !sonde_key_map_add(&reading->functions, key, *function))
 		return sonde_fail_nomem(err);
 	return status;
 }
@@ -637,6 +641,7 @@ static void release(struct reading *reading)
 {
 	sonde_key_map_release(&reading->class_numbers);
 	sonde_key_map_release(&reading->functions);
+	sonde_key_map_release(&reading->module_places);
 	sonde_vec_release(&reading->classes);
 	sonde_vec_release(&reading->modules);
 	sonde_buffer_release(&reading->scratch);

@@ -18,7 +18,7 @@
 #define PACKET_MAGIC 0x75D11D57u
 #define TEXT_MAGIC "/* CTF 1."
 #define DEEPEST 8 /* folders in folders that are looked at */
-#define MOST_TRACES 4096
+#define MOST_FOLDERS 1000
 
 bool ctf_is_trace(const char *path)
 {
@@ -74,12 +74,14 @@ static enum sonde_status find_below(struct ctf_traces *traces, const char *path,
 {
 	char **place;
 
+	if (traces->visited++ == MOST_FOLDERS)
+		return sonde_fail(
+			err, SONDE_FORMAT, SONDE_NO_OFFSET,
+			"a session of traces was expected, found more than %d folders; name "
+			"the one with the file \"metadata\"",
+			MOST_FOLDERS);
 	if (!ctf_is_trace(path))
 		return depth < DEEPEST ? find_in_folder(traces, path, depth, err) : SONDE_OK;
-	if (traces->paths.count == MOST_TRACES)
-		return sonde_fail(err, SONDE_LIMIT, SONDE_NO_OFFSET,
-				  "more than %d traces below one folder; take them in parts",
-				  MOST_TRACES);
 	place = sonde_vec_push(&traces->paths);
 	if (!place)
 		return sonde_fail_nomem(err);

@@ -14,10 +14,13 @@
 /* Folders with a file of metadata, `path` itself or those below it. Malloc'd texts. */
 struct ctf_traces {
 	SONDE_VEC(char *) paths;
+	unsigned int
+		visited; /* folders: a session has few, and who names a home by mistake waits not long */
 };
 
 /* Whether a folder is a trace itself. */
 bool ctf_is_trace(const char *path);
+/* SONDE_FORMAT where there are more folders below than a session of traces has. */
 enum sonde_status ctf_traces_find(struct ctf_traces *traces, const char *path,
 				  struct sonde_error *err);
 void ctf_traces_release(struct ctf_traces *traces);

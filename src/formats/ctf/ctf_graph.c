@@ -45,6 +45,13 @@ void ctf_traces_release(struct ctf_traces *traces)
 	sonde_vec_release(&traces->paths);
 }
 
+/* What LTTng calls the folders of a session. */
+static bool is_of_session(const char *name)
+{
+	return !strcmp(name, "ust") || !strcmp(name, "kernel") || !strcmp(name, "archives") ||
+	       !strncmp(name, "snapshot-", strlen("snapshot-"));
+}
+
 static enum sonde_status find_below(struct ctf_traces *traces, const char *path, unsigned int depth,
 				    struct sonde_error *err);
 
@@ -61,7 +68,8 @@ static enum sonde_status find_in_folder(struct ctf_traces *traces, const char *p
 
 		if (!below)
 			status = sonde_fail_nomem(err);
-		else if (sonde_path_kind(below) == SONDE_PATH_FOLDER)
+		else if (sonde_path_kind(below) == SONDE_PATH_FOLDER &&
+			 (depth || is_of_session(folder.names[i]) || ctf_is_trace(below)))
 			status = find_below(traces, below, depth + 1, err);
 		free(below);
 	}

@@ -14,7 +14,7 @@ from format_table import formats, held
 from recording_picture import Picture
 from sonde_case import SONDE, SondeCase
 
-SANITIZED = "asan" in os.environ.get("BUILD_ROOT", "") or os.environ.get("SONDE_SANITIZED") == "1"
+SANITIZED = os.environ.get("SANITIZED") == "1"
 MEMORY_LIMIT = 400 << 10  # kB
 
 # What a format cannot do, each with the reason; everything else is asked of all of them.

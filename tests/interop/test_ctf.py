@@ -18,6 +18,11 @@ import tap
 from sonde_case import SONDE, SondeCase
 
 
+# libbabeltrace2 forgets some bytes of traces that it refuses, in a plugin that is gone when leaks are looked for:
+# tests of other readers look for ours
+os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "").replace("detect_leaks=1", "detect_leaks=0")
+
+
 def reads_ctf():
     formats = json.loads(subprocess.run([SONDE, "formats", "--json"], check=True, stdout=subprocess.PIPE).stdout)
     return any(format["name"] == "ctf" and format["reads"] for format in formats)

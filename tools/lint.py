@@ -98,6 +98,8 @@ def compile_commands():
     """The C files of the build, which is set up, or brought up to date: ninja does that."""
     exists = (BUILD / "build.ninja").exists()
     problem = run(["ninja", "-C", BUILD, "build.ninja"] if exists else ["meson", "setup", BUILD])
+    # what is made by the build is looked at as well
+    problem = problem or run(["ninja", "-C", BUILD, "src/cli/assets.c"])
     if problem:
         raise RuntimeError(problem)
     commands = json.loads((BUILD / "compile_commands.json").read_text())

@@ -77,10 +77,44 @@ static enum sonde_status fail_unknown_name(struct sonde_error *err, const char *
 	return SONDE_ARGUMENT;
 }
 
+/* The format of a file that is written here and not read; NULL: it is of none. */
+static const struct sonde_format *find_only_written(const char *path)
+{
+	for (size_t i = 0; i < FORMAT_COUNT; i++) {
+		if (!is_read(formats[i]) && formats[i]->probe && formats[i]->probe(path))
+			return formats[i];
+	}
+	return NULL;
+}
+
+/* Why nothing fits, and what to do. */
+static enum sonde_status fail_unrecognised(const char *path, struct sonde_error *err)
+{
+	const struct sonde_format *written = find_only_written(path);
+	char names[512];
+
+	if (sonde_path_kind(path) == SONDE_PATH_OTHER)
+		sonde_fail(
+			err, SONDE_FORMAT, SONDE_NO_OFFSET,
+			"a file or a folder was expected, this is a pipe or a device; what comes "
+			"through a pipe is read by the name - from standard input");
+	else if (written)
+		sonde_fail(err, SONDE_FORMAT, SONDE_NO_OFFSET,
+			   "recordings in format %s are written here, not read; give what it was "
+			   "made of",
+			   written->info.name);
+	else
+		sonde_fail(err, SONDE_FORMAT, SONDE_NO_OFFSET,
+			   "this is in no format that is read here (%s); give the path of a whole "
+			   "recording, or name its format where it is too damaged to be recognised",
+			   list_names(true, names, sizeof(names)));
+	sonde_error_set_file(err, path);
+	return SONDE_FORMAT;
+}
+
 enum sonde_status sonde_format_detect(const char *path, const struct sonde_format **format,
 				      struct sonde_error *err)
 {
-	char names[512];
 	int best = 0;
 
 	*format = NULL;
@@ -105,12 +139,7 @@ enum sonde_status sonde_format_detect(const char *path, const struct sonde_forma
 		sonde_fail_errno(err, path, "this may not be read");
 		return SONDE_IO;
 	}
-	sonde_fail(err, SONDE_FORMAT, SONDE_NO_OFFSET,
-		   "this is in no format that is read here (%s); give the path of a whole "
-		   "recording, or name its format where it is too damaged to be recognised",
-		   list_names(true, names, sizeof(names)));
-	sonde_error_set_file(err, path);
-	return SONDE_FORMAT;
+	return fail_unrecognised(path, err);
 }
 
 enum sonde_status sonde_format_choose(const char *path, const char *name,
@@ -249,22 +278,13 @@ static bool has_content(const char *path)
 	return !empty;
 }
 
-static bool is_only_written(const char *path)
-{
-	for (size_t i = 0; i < FORMAT_COUNT; i++) {
-		if (!is_read(formats[i]) && formats[i]->probe && formats[i]->probe(path))
-			return true;
-	}
-	return false;
-}
-
 /* Only a recording is replaced by a recording: a mistyped name must not cost a home folder. */
 enum sonde_status sonde_format_check_replaced(const char *path, struct sonde_error *err)
 {
 	struct sonde_recording *recording;
 	enum sonde_status status;
 
-	if (!has_content(path) || is_only_written(path))
+	if (!has_content(path) || find_only_written(path))
 		return SONDE_OK;
 	status = sonde_recording_open(path, NULL, &recording, err);
 	if (status == SONDE_OK) {

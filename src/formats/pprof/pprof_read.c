@@ -301,6 +301,10 @@ static enum sonde_status read_all(struct pprof_reading *reading, struct sonde_er
 		status = sonde_intake_new(reading->recording, &reading->intake, err);
 	if (!status)
 		status = pprof_read_tables(reading, err);
+	if (!status && !reading->strings.count)
+		status = sonde_fail(err, SONDE_FORMAT, SONDE_NO_OFFSET,
+				    "a table of texts was expected, and there is none: this is no "
+				    "profile");
 	if (!status)
 		status = pprof_define(reading, err);
 	if (!status)

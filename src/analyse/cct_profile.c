@@ -172,20 +172,17 @@ static uint32_t first_metric(struct sonde_recording *recording)
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct sonde_metric *metric = sonde_definitions_metric(definitions, i);
-		double sum;
+		double ns, rank;
 
 		if (!sonde_metric_is_point(definitions, metric) || metric->hidden)
 			continue;
-		sum = sonde_metric_ns(sonde_definitions_string(definitions, metric->name),
-				      sonde_definitions_string(definitions, metric->unit));
-		if (sum > 0)
-			sum *= known_sum(recording, metric);
-		else
-			sum = -0.5;
-		if (sum <= most)
-			continue;
-		most = sum;
-		found = i;
+		ns = sonde_metric_ns(sonde_definitions_string(definitions, metric->name),
+				     sonde_definitions_string(definitions, metric->unit));
+		rank = sonde_metric_rank(ns, ns > 0 ? known_sum(recording, metric) : 0);
+		if (rank > most) {
+			most = rank;
+			found = i;
+		}
 	}
 	return found;
 }

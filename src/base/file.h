@@ -137,6 +137,23 @@ enum sonde_status sonde_staged_commit(struct sonde_staged *staged, struct sonde_
 /* Removes the work where it was not committed; releases the rest. */
 void sonde_staged_release(struct sonde_staged *staged);
 
+/* One file that is written from start to end and appears under its name only when it is whole. */
+struct sonde_new_file {
+	struct sonde_staged staged;
+	struct sonde_output output;
+};
+
+enum sonde_status sonde_new_file_begin(struct sonde_new_file *file, const char *target,
+				       bool replace, struct sonde_error *err);
+/* After sonde_output_close(), or closing it. */
+enum sonde_status sonde_new_file_commit(struct sonde_new_file *file, struct sonde_error *err);
+/* Fine on a zeroed struct. */
+void sonde_new_file_release(struct sonde_new_file *file);
+
+/* A whole file at once, in the place of what is there. */
+enum sonde_status sonde_file_replace(const char *path, const void *data, size_t size,
+				     struct sonde_error *err);
+
 /* Removes a file, or a folder with all that is in it. False with errno where something stays. */
 bool sonde_path_remove(const char *path);
 

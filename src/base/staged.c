@@ -423,6 +423,44 @@ void sonde_staged_release(struct sonde_staged *staged)
 	*staged = (struct sonde_staged){ 0 };
 }
 
+enum sonde_status sonde_new_file_begin(struct sonde_new_file *file, const char *target,
+				       bool replace, struct sonde_error *err)
+{
+	enum sonde_status status = sonde_staged_begin(&file->staged, target, false, replace, err);
+
+	file->output = (struct sonde_output){ .fd = -1 };
+	return status < 0 ? status : sonde_output_open(&file->output, file->staged.work, err);
+}
+
+enum sonde_status sonde_new_file_commit(struct sonde_new_file *file, struct sonde_error *err)
+{
+	enum sonde_status status = file->output.fd < 0 ? SONDE_OK :
+							 sonde_output_close(&file->output, err);
+
+	return status < 0 ? status : sonde_staged_commit(&file->staged, err);
+}
+
+void sonde_new_file_release(struct sonde_new_file *file)
+{
+	if (file->staged.target)
+		sonde_output_release(&file->output);
+	sonde_staged_release(&file->staged);
+}
+
+enum sonde_status sonde_file_replace(const char *path, const void *data, size_t size,
+				     struct sonde_error *err)
+{
+	struct sonde_new_file file;
+	enum sonde_status status = sonde_new_file_begin(&file, path, true, err);
+
+	if (status >= 0)
+		status = sonde_output_write(&file.output, data, size, err);
+	if (status >= 0)
+		status = sonde_new_file_commit(&file, err);
+	sonde_new_file_release(&file);
+	return status;
+}
+
 enum sonde_status sonde_folder_create(const char *path, struct sonde_error *err)
 {
 	if (mkdir(path, 0777))

@@ -7,26 +7,6 @@
 #include "base/file.h"
 #include "base/team.h"
 
-static enum sonde_status write_file(const char *path, const struct sonde_buffer *text,
-				    struct sonde_error *err)
-{
-	struct sonde_staged staged = { 0 };
-	struct sonde_output output = { .fd = -1 };
-	enum sonde_status status = sonde_staged_begin(&staged, path, false, true, err);
-
-	if (status == SONDE_OK)
-		status = sonde_output_open(&output, staged.work, err);
-	if (status == SONDE_OK)
-		status = sonde_output_write(&output, text->data, text->size, err);
-	if (status == SONDE_OK)
-		status = sonde_output_close(&output, err);
-	if (status == SONDE_OK)
-		status = sonde_staged_commit(&staged, err);
-	sonde_output_release(&output);
-	sonde_staged_release(&staged);
-	return status;
-}
-
 static bool lies_in(const char *path, const char *folder)
 {
 	size_t length = strlen(folder);
@@ -53,8 +33,9 @@ int cli_check_report(struct cli *cli, const char *path, const char *output)
 int cli_write_report(struct cli *cli, const char *path, const struct sonde_buffer *text)
 {
 	struct sonde_error err = { 0 };
-	enum sonde_status status = text->failed ? sonde_fail_nomem(&err) :
-						  write_file(path, text, &err);
+	enum sonde_status status = text->failed ?
+					   sonde_fail_nomem(&err) :
+					   sonde_file_replace(path, text->data, text->size, &err);
 
 	return status == SONDE_OK ? CLI_OK : cli_fail(cli, &err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What readers of other tools' formats share: their findings, files that may be packed, the end of an intake. */
+/* What other tools' formats share: findings, files that may be packed, the end of an intake, anchors. */
 #include "formats/exchange.h"
 
 #include <fcntl.h>
@@ -103,4 +103,23 @@ int exchange_begins_with(const char *path, const char *text)
 	if (fd >= 0)
 		close(fd);
 	return size >= (ssize_t)length && !memcmp(head, text, length) ? 100 : 0;
+}
+
+void exchange_put_anchors(const struct sonde_definitions *definitions,
+			  struct sonde_json_writer *json)
+{
+	uint32_t count = sonde_definitions_anchor_count(definitions);
+
+	sonde_json_key(json, "anchors");
+	sonde_json_array_begin(json);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct sonde_anchor *anchor = sonde_definitions_anchor(definitions, i);
+
+		sonde_json_object_begin(json);
+		sonde_json_member_u64(json, "clock", anchor->clock);
+		sonde_json_member_u64(json, "clock_ns", anchor->clock_ns);
+		sonde_json_member_u64(json, "realtime_ns", anchor->realtime_ns);
+		sonde_json_object_end(json);
+	}
+	sonde_json_array_end(json);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the formats that other tools speak have in common: the findings of their readers. None of them can be
- * checked or recovered byte by byte; `check` opens them and tells what was found.
+ * What the formats that other tools speak have in common. None of them can be checked or recovered byte by
+ * byte; `check` opens them and tells what was found.
  */
 #ifndef SONDE_FORMATS_EXCHANGE_H
 #define SONDE_FORMATS_EXCHANGE_H
 
 #include "base/file.h"
+#include "base/json.h"
 #include "formats/format.h"
 #include "model/intake.h"
 
@@ -68,6 +69,10 @@ int exchange_begins_with(const char *path, const char *text);
  */
 enum sonde_status exchange_open_unpacked(struct sonde_recording *recording,
 					 struct sonde_mapped_file *file, struct sonde_error *err);
+
+/* The member "anchors" of an object: pairs of a time of a clock and one of the wall. */
+void exchange_put_anchors(const struct sonde_definitions *definitions,
+			  struct sonde_json_writer *json);
 
 /* Finishes an intake, and makes findings of what did not fit. */
 enum sonde_status exchange_finish(struct sonde_recording *recording, struct sonde_intake *intake,

@@ -199,21 +199,17 @@ static enum sonde_status complete(struct sonde_sink *base, struct sonde_error *e
 
 static enum sonde_status finish(struct sonde_sink *base, struct sonde_error *err)
 {
-	struct profile_sink *sink = sink_of(base);
-	enum sonde_status status = sonde_output_close(&sink->output, err);
-
-	return status ? status : sonde_staged_commit(&sink->staged, err);
+	return sonde_new_file_commit(&sink_of(base)->file, err);
 }
 
 static void sink_free(struct sonde_sink *base)
 {
 	struct profile_sink *sink = sink_of(base);
 
-	sonde_output_release(&sink->output);
 	sonde_output_release(&sink->spool);
 	sonde_parts_free(sink->parts);
 	sonde_mapped_file_release(&sink->spooled);
-	sonde_staged_release(&sink->staged);
+	sonde_new_file_release(&sink->file);
 	pthread_mutex_destroy(&sink->lock);
 	free(sink->metrics);
 	free(sink->metric_numbers);
@@ -237,11 +233,8 @@ static enum sonde_status open_output(struct profile_sink *sink, const char *path
 				     const struct sonde_create_options *options,
 				     struct sonde_error *err)
 {
-	enum sonde_status status =
-		sonde_staged_begin(&sink->staged, path, false, options->replace, err);
+	enum sonde_status status = sonde_new_file_begin(&sink->file, path, options->replace, err);
 
-	if (!status)
-		status = sonde_output_open(&sink->output, sink->staged.work, err);
 	if (!status && options->style) {
 		sink->style = strdup(options->style);
 		status = sink->style ? SONDE_OK : sonde_fail_nomem(err);
@@ -264,7 +257,7 @@ enum sonde_status profile_sink_create(const char *path, const struct sonde_creat
 	made->loss = options->loss;
 	made->contexts = &only_root;
 	made->context_count = 1;
-	made->output.fd = made->spool.fd = -1;
+	made->spool.fd = -1;
 	if (pthread_mutex_init(&made->lock, NULL)) {
 		free(made);
 		return sonde_fail_nomem(err);
@@ -287,7 +280,7 @@ enum sonde_status profile_sink_flush(struct profile_sink *sink, struct sonde_buf
 		return sonde_fail_nomem(err);
 	if (text->size < enough || !text->size)
 		return SONDE_OK;
-	status = sonde_output_write(&sink->output, text->data, text->size, err);
+	status = sonde_output_write(&sink->file.output, text->data, text->size, err);
 	sonde_buffer_clear(text);
 	return status;
 }
@@ -349,18 +342,13 @@ static uint32_t first_metric(const struct profile_sink *sink)
 
 	for (uint32_t i = 0; i < sink->metric_count; i++) {
 		const struct profile_metric *metric = &sink->metrics[i];
-		double sum = metric->ns;
+		double rank = sonde_metric_rank(metric->ns,
+						has_known_sum(sink, metric) ? metric->sum : 1);
 
-		if (metric->hidden)
-			continue;
-		if (sum > 0)
-			sum *= has_known_sum(sink, metric) ? metric->sum : 1;
-		else
-			sum = -0.5;
-		if (sum <= most)
-			continue;
-		most = sum;
-		found = i;
+		if (!metric->hidden && rank > most) {
+			most = rank;
+			found = i;
+		}
 	}
 	return found;
 }

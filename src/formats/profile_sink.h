@@ -37,8 +37,7 @@ struct profile_sink {
 	enum sonde_status (*write)(struct profile_sink *sink, struct sonde_error *err);
 	struct sonde_loss *loss;
 	char *style; /* or NULL */
-	struct sonde_staged staged;
-	struct sonde_output output;
+	struct sonde_new_file file;
 	const struct sonde_definitions *definitions;
 	uint32_t track_count;
 	const struct sonde_context *contexts; /* [0] is the root: there is at least that */

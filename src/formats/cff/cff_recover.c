@@ -54,7 +54,7 @@ struct recovery {
 	struct cff_any_texts any_texts;
 	bool is_changed; /* the output differs from the input */
 	uint64_t dropped;
-	struct sonde_output out;
+	struct sonde_new_file made;
 	struct sonde_buffer chunk; /* one that is written anew */
 };
 
@@ -277,7 +277,7 @@ static enum sonde_status write_chunk(struct recovery *recovery, struct sonde_err
 		return sonde_fail(err, SONDE_LIMIT, SONDE_NO_OFFSET,
 				  "a chunk would be larger than 4 GB");
 	sonde_store_u32le((uint8_t *)chunk->data + CFF_CHUNK_LENGTH, (uint32_t)chunk->size);
-	return sonde_output_write(&recovery->out, chunk->data, chunk->size, err);
+	return sonde_output_write(&recovery->made.output, chunk->data, chunk->size, err);
 }
 
 /* The events up to the fault, with the patches carried out. */
@@ -457,7 +457,7 @@ static enum sonde_status write_file(struct recovery *recovery, struct sonde_reco
 	sonde_store_u32le(head + CFF_FILE_WTF_VERSION,
 			  has_head ? sonde_load_u32le(image->data + CFF_FILE_WTF_VERSION) : 0);
 	sonde_store_u32le(head + CFF_FILE_VERSION, CFF_VERSION);
-	status = sonde_output_write(&recovery->out, head, sizeof(head), err);
+	status = sonde_output_write(&recovery->made.output, head, sizeof(head), err);
 	if (status == SONDE_OK && !has_header(recovery)) {
 		result->manifests_made = 1;
 		status = make_header(recovery, err);
@@ -465,18 +465,19 @@ static enum sonde_status write_file(struct recovery *recovery, struct sonde_reco
 	for (uint32_t i = 0; i < image->chunks.count && status == SONDE_OK; i++) {
 		const struct cff_chunk *chunk = &image->chunks.items[i];
 		uint32_t type = cff_chunk_field(image, chunk, CFF_CHUNK_TYPE);
-		uint64_t written = recovery->out.written, copied;
+		uint64_t written = recovery->made.output.written, copied;
 
 		bool is_good = type == CFF_CHUNK_EVENT_DATA ||
 			       (type == CFF_CHUNK_FILE_HEADER &&
 				(has_header(recovery) || select_parts(recovery, i).kept));
 
 		if (is_good && is_whole(recovery, i))
-			status = sonde_output_write(&recovery->out, image->data + chunk->offset,
-						    chunk->length, err);
+			status = sonde_output_write(&recovery->made.output,
+						    image->data + chunk->offset, chunk->length,
+						    err);
 		else if (is_good)
 			status = rewrite_chunk(recovery, i, err);
-		copied = recovery->out.written - written;
+		copied = recovery->made.output.written - written;
 		recovery->dropped += copied < chunk->length ? chunk->length - copied : 0;
 	}
 	return status;
@@ -548,19 +549,13 @@ static enum sonde_status scan_file(struct recovery *recovery, struct sonde_diagn
 static enum sonde_status write_output(struct recovery *recovery, const char *output, bool replace,
 				      struct sonde_recover_result *result, struct sonde_error *err)
 {
-	struct sonde_staged staged = { 0 };
-	enum sonde_status status = sonde_staged_begin(&staged, output, false, replace, err);
+	enum sonde_status status = sonde_new_file_begin(&recovery->made, output, replace, err);
 
-	if (status == SONDE_OK)
-		status = sonde_output_open(&recovery->out, staged.work, err);
 	if (status == SONDE_OK)
 		status = write_file(recovery, result, err);
 	if (status == SONDE_OK)
-		status = sonde_output_close(&recovery->out, err);
-	if (status == SONDE_OK)
-		status = sonde_staged_commit(&staged, err);
-	sonde_output_release(&recovery->out);
-	sonde_staged_release(&staged);
+		status = sonde_new_file_commit(&recovery->made, err);
+	sonde_new_file_release(&recovery->made);
 	return status;
 }
 
@@ -573,7 +568,6 @@ enum sonde_status cff_recover(const char *path, const char *output,
 		.visitor = { visit_chunk, visit_event, visit_misdefined },
 		.meter = { .progress = options->progress },
 		.definitions = sonde_definitions_new(),
-		.out = { .fd = -1 },
 	};
 	enum sonde_status status;
 

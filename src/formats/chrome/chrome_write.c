@@ -230,7 +230,7 @@ static enum sonde_status write_head(struct chrome_writer *writer, struct sonde_e
 	if (!status)
 		status = put_text(writer, &text, &writer->head_sum, &out, err);
 	if (!status)
-		status = sonde_output_write(&writer->output, out.data, out.size, err);
+		status = sonde_output_write(&writer->file.output, out.data, out.size, err);
 	sonde_buffer_release(&text);
 	sonde_buffer_release(&out);
 	return status;
@@ -259,7 +259,8 @@ static enum sonde_status chrome_writer_begin(struct sonde_sink *sink,
 	if (!status)
 		status = write_head(writer, err);
 	if (!status)
-		status = sonde_parts_new(&writer->output, writer->track_count, &writer->parts, err);
+		status = sonde_parts_new(&writer->file.output, writer->track_count, &writer->parts,
+					 err);
 	return status;
 }
 
@@ -278,8 +279,9 @@ static enum sonde_status write_tail(struct chrome_writer *writer, struct sonde_e
 		sonde_gzip_end(&out, sum);
 	}
 	if (!status)
-		status = out.failed ? sonde_fail_nomem(err) :
-				      sonde_output_write(&writer->output, out.data, out.size, err);
+		status = out.failed ?
+				 sonde_fail_nomem(err) :
+				 sonde_output_write(&writer->file.output, out.data, out.size, err);
 	sonde_buffer_release(&out);
 	return status;
 }
@@ -307,12 +309,12 @@ static enum sonde_status chrome_writer_complete(struct sonde_sink *sink, struct 
 	count_uncalled(writer, writer->losses);
 	if (!status)
 		status = report_losses(writer, writer->losses, err);
-	return status ? status : sonde_output_close(&writer->output, err);
+	return status ? status : sonde_output_close(&writer->file.output, err);
 }
 
 static enum sonde_status chrome_writer_finish(struct sonde_sink *sink, struct sonde_error *err)
 {
-	return sonde_staged_commit(&chrome_writer_of(sink)->staged, err);
+	return sonde_new_file_commit(&chrome_writer_of(sink)->file, err);
 }
 
 static void chrome_writer_free(struct sonde_sink *sink)
@@ -330,8 +332,7 @@ static void chrome_writer_free(struct sonde_sink *sink)
 		lane_free(lane);
 	}
 	sonde_parts_free(writer->parts);
-	sonde_output_release(&writer->output);
-	sonde_staged_release(&writer->staged);
+	sonde_new_file_release(&writer->file);
 	pthread_mutex_destroy(&writer->lock);
 	free(writer->lanes);
 	free(writer->sums);
@@ -367,13 +368,10 @@ enum sonde_status chrome_create(const char *path, const struct sonde_create_opti
 		return sonde_fail_nomem(err);
 	}
 	writer->base.ops = &chrome_writer_ops;
-	writer->output.fd = -1;
 	writer->loss = options ? options->loss : NULL;
 	writer->is_packed = sonde_format_suffix_length(path, strlen(path), ".gz") ||
 			    (options && sonde_format_has_style(options->style, "gzip"));
-	status = sonde_staged_begin(&writer->staged, path, false, options && options->replace, err);
-	if (!status)
-		status = sonde_output_open(&writer->output, writer->staged.work, err);
+	status = sonde_new_file_begin(&writer->file, path, options && options->replace, err);
 	if (status) {
 		chrome_writer_free(&writer->base);
 		return status;

@@ -104,8 +104,7 @@ struct chrome_lane {
 struct chrome_writer {
 	struct sonde_sink base;
 	struct sonde_loss *loss; /* may be NULL */
-	struct sonde_staged staged;
-	struct sonde_output output;
+	struct sonde_new_file file;
 	struct sonde_parts *parts;
 	bool is_packed;
 	const struct sonde_definitions *definitions;

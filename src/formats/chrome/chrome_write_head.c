@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "formats/chrome/chrome_write.h"
+#include "formats/exchange.h"
 
 static void member_text(struct sonde_json_writer *json, const struct sonde_definitions *definitions,
 			const char *key, uint32_t string)
@@ -126,7 +127,6 @@ static void put_modules(struct chrome_writer *writer, struct sonde_json_writer *
 static void put_clocks(struct chrome_writer *writer, struct sonde_json_writer *json)
 {
 	uint32_t clocks = sonde_definitions_clock_count(writer->definitions);
-	uint32_t anchors = sonde_definitions_anchor_count(writer->definitions);
 
 	sonde_json_key(json, "clocks");
 	sonde_json_array_begin(json);
@@ -139,20 +139,9 @@ static void put_clocks(struct chrome_writer *writer, struct sonde_json_writer *j
 		sonde_json_object_end(json);
 	}
 	sonde_json_array_end(json);
-	sonde_json_key(json, "anchors");
-	sonde_json_array_begin(json);
-	for (uint32_t i = 0; i < anchors; i++) {
-		const struct sonde_anchor *anchor =
-			sonde_definitions_anchor(writer->definitions, i);
-
-		sonde_json_object_begin(json);
-		sonde_json_member_u64(json, "clock", anchor->clock);
-		sonde_json_member_u64(json, "clock_ns", anchor->clock_ns);
-		sonde_json_member_u64(json, "realtime_ns", anchor->realtime_ns);
-		sonde_json_object_end(json);
-	}
-	sonde_json_array_end(json);
-	writer->losses[CHROME_LOSS_CLOCKS] += clocks + (uint64_t)anchors;
+	exchange_put_anchors(writer->definitions, json);
+	writer->losses[CHROME_LOSS_CLOCKS] +=
+		clocks + (uint64_t)sonde_definitions_anchor_count(writer->definitions);
 }
 
 static void put_types(struct chrome_writer *writer, struct sonde_json_writer *json)

@@ -23,17 +23,15 @@ static struct firefox_writer *writer_of(struct sonde_sink *sink)
 	return (struct firefox_writer *)sink;
 }
 
-static void lane_free(struct firefox_lane *lane, uint32_t metric_count)
+static void lane_free(struct firefox_lane *lane)
 {
 	for (size_t i = 0; i < FIREFOX_COLUMNS; i++)
 		sonde_buffer_release(&lane->text[i]);
-	for (uint32_t i = 0; lane->metrics && i < metric_count; i++)
-		sonde_vec_release(&lane->metrics[i].points);
+	exchange_values_release(&lane->values);
 	sonde_vec_release(&lane->open);
 	sonde_buffer_release(&lane->packed);
 	sonde_gzip_packer_free(lane->packer);
 	firefox_tables_release(&lane->tables);
-	free(lane->metrics);
 	free(lane);
 }
 
@@ -392,7 +390,7 @@ static enum sonde_status firefox_writer_track_end(struct sonde_sink *sink, uint3
 	status = end_lane(writer, lane, track, err);
 	for (unsigned int i = 0; !status && i < FIREFOX_COLUMNS; i++)
 		status = sonde_parts_end(writer->parts, (size_t)track * FIREFOX_COLUMNS + i, err);
-	lane_free(lane, writer->metric_count);
+	lane_free(lane);
 	writer->lanes[track] = NULL;
 	return status;
 }
@@ -423,7 +421,7 @@ static enum sonde_status write_out(struct firefox_writer *writer, struct sonde_b
 {
 	if (out->failed)
 		return sonde_fail_nomem(err);
-	return sonde_output_write(&writer->output, out->data, out->size, err);
+	return sonde_output_write(&writer->file.output, out->data, out->size, err);
 }
 
 static enum sonde_status write_head(struct firefox_writer *writer, struct sonde_error *err)
@@ -503,7 +501,7 @@ static enum sonde_status firefox_writer_begin(struct sonde_sink *sink,
 		status = firefox_make_pids(writer, err);
 	if (!status)
 		status = write_head(writer, err);
-	return status ? status : sonde_parts_new(&writer->output, parts, &writer->parts, err);
+	return status ? status : sonde_parts_new(&writer->file.output, parts, &writer->parts, err);
 }
 
 static enum sonde_status firefox_writer_complete(struct sonde_sink *sink, struct sonde_error *err)
@@ -511,15 +509,16 @@ static enum sonde_status firefox_writer_complete(struct sonde_sink *sink, struct
 	struct firefox_writer *writer = writer_of(sink);
 	enum sonde_status status = write_tail(writer, err);
 
-	writer->losses[FIREFOX_LOSS_METRICS] = firefox_count_unused(writer);
+	writer->losses[FIREFOX_LOSS_METRICS] = exchange_count_unused(
+		writer->definitions, writer->is_metric_used, writer->metric_count);
 	if (!status)
 		status = report_losses(writer, writer->losses, err);
-	return status ? status : sonde_output_close(&writer->output, err);
+	return status ? status : sonde_output_close(&writer->file.output, err);
 }
 
 static enum sonde_status firefox_writer_finish(struct sonde_sink *sink, struct sonde_error *err)
 {
-	return sonde_staged_commit(&writer_of(sink)->staged, err);
+	return sonde_new_file_commit(&writer_of(sink)->file, err);
 }
 
 static void firefox_writer_free(struct sonde_sink *sink)
@@ -528,13 +527,12 @@ static void firefox_writer_free(struct sonde_sink *sink)
 
 	for (uint32_t i = 0; writer->lanes && i < writer->track_count; i++) {
 		if (writer->lanes[i])
-			lane_free(writer->lanes[i], writer->metric_count);
+			lane_free(writer->lanes[i]);
 	}
 	for (uint32_t i = 0; i < writer->process_count; i++)
 		free(writer->pids[i]);
 	sonde_parts_free(writer->parts);
-	sonde_output_release(&writer->output);
-	sonde_staged_release(&writer->staged);
+	sonde_new_file_release(&writer->file);
 	exchange_stacks_release(&writer->stacks);
 	free(writer->pids);
 	free(writer->lanes);
@@ -567,13 +565,10 @@ enum sonde_status firefox_create(const char *path, const struct sonde_create_opt
 	if (!writer)
 		return sonde_fail_nomem(err);
 	writer->base.ops = &firefox_writer_ops;
-	writer->output.fd = -1;
 	writer->loss = options ? options->loss : NULL;
 	writer->is_packed = sonde_format_suffix_length(path, strlen(path), ".gz") ||
 			    (options && sonde_format_has_style(options->style, "gzip"));
-	status = sonde_staged_begin(&writer->staged, path, false, options && options->replace, err);
-	if (!status)
-		status = sonde_output_open(&writer->output, writer->staged.work, err);
+	status = sonde_new_file_begin(&writer->file, path, options && options->replace, err);
 	if (status) {
 		firefox_writer_free(&writer->base);
 		return status;

@@ -15,6 +15,7 @@
 #include "base/vec.h"
 #include "codec/gzip.h"
 #include "formats/exchange_stacks.h"
+#include "formats/exchange_values.h"
 #include "formats/firefox/firefox.h"
 #include "model/call_stack.h"
 
@@ -46,7 +47,7 @@ enum firefox_column {
 	  false)                                                                                   \
 	X(LONE_RETURN, "returns without a call", "a profile has stacks, which these are not in",   \
 	  false)                                                                                   \
-	X(MISSING_RETURN, "calls without a return",                                                \
+	X(MISSING_RETURN, "calls that never ended",                                                \
 	  "they are shown until the call around them, or the track, ends", false)                  \
 	X(WENT_BACK, "times that go back", "samples are in order: the time before stays", false)   \
 	X(SYNTHETIC, "marks of synthetic events", "a profile has none", false)                     \
@@ -58,6 +59,7 @@ enum firefox_column {
 	  false)                                                                                   \
 	X(METRICS, "metrics without values", "the profile has a thread for what has values",       \
 	  false)                                                                                   \
+	X(NO_NUMBER, "values that are no number", "a weight of a sample is one", false)            \
 	X(ATTRIBUTES, "attributes", "a profile has no place for them", false)                      \
 	X(BAD_TEXT, "names that are not UTF-8", "U+FFFD stands for what is not", false)
 
@@ -87,11 +89,6 @@ struct firefox_tables {
 	SONDE_VEC(uint32_t) path; /* on the way from a context to the root */
 };
 
-struct firefox_point {
-	uint32_t context;
-	double value;
-};
-
 /* A track that is being written. */
 struct firefox_lane {
 	struct sonde_buffer text[FIREFOX_COLUMNS];
@@ -104,17 +101,14 @@ struct firefox_lane {
 	uint64_t time_ns;	      /* its time */
 	uint64_t last_ns;	      /* the last time there was of anything */
 	uint64_t samples, markers;
-	struct firefox_metric {
-		SONDE_VEC(struct firefox_point) points;
-	} * metrics; /* by metric */
+	struct exchange_values values;
 	uint64_t losses[FIREFOX_LOSS_COUNT];
 };
 
 struct firefox_writer {
 	struct sonde_sink base;
 	struct sonde_loss *loss; /* may be NULL */
-	struct sonde_staged staged;
-	struct sonde_output output;
+	struct sonde_new_file file;
 	struct sonde_parts *parts;
 	bool is_packed;
 	struct sonde_gzip_sum *sums; /* by part */
@@ -167,7 +161,6 @@ enum sonde_status firefox_take_values(struct firefox_writer *writer, struct fire
 				      struct sonde_error *err);
 enum sonde_status firefox_write_values(struct firefox_writer *writer, struct firefox_lane *lane,
 				       uint32_t track, struct sonde_error *err);
-uint64_t firefox_count_unused(const struct firefox_writer *writer);
 
 /* firefox_write.c: hands on what there is of a column, if it is much. */
 enum sonde_status firefox_flush(struct firefox_writer *writer, struct firefox_lane *lane,

@@ -185,7 +185,8 @@ static enum sonde_status begin(struct sonde_sink *sink, const struct sonde_defin
 	if (!status)
 		status = perfetto_write_head(writer, err);
 	if (!status)
-		status = sonde_parts_new(&writer->output, writer->track_count, &writer->parts, err);
+		status = sonde_parts_new(&writer->file.output, writer->track_count, &writer->parts,
+					 err);
 	return status;
 }
 
@@ -269,12 +270,12 @@ static enum sonde_status complete(struct sonde_sink *sink, struct sonde_error *e
 	count_functions(writer, losses);
 	perfetto_count_contexts(writer, losses);
 	status = report_losses(writer, losses, err);
-	return status ? status : sonde_output_close(&writer->output, err);
+	return status ? status : sonde_output_close(&writer->file.output, err);
 }
 
 static enum sonde_status finish(struct sonde_sink *sink, struct sonde_error *err)
 {
-	return sonde_staged_commit(&writer_of(sink)->staged, err);
+	return sonde_new_file_commit(&writer_of(sink)->file, err);
 }
 
 static void writer_free(struct sonde_sink *sink)
@@ -293,8 +294,7 @@ static void writer_free(struct sonde_sink *sink)
 	free(writer->has_sample);
 	free(writer->is_used);
 	sonde_parts_free(writer->parts);
-	sonde_output_release(&writer->output);
-	sonde_staged_release(&writer->staged);
+	sonde_new_file_release(&writer->file);
 	free(writer);
 }
 
@@ -321,14 +321,11 @@ enum sonde_status perfetto_create(const char *path, const struct sonde_create_op
 	if (!writer)
 		return sonde_fail_nomem(err);
 	writer->base.ops = &ops;
-	writer->output.fd = -1;
 	if (options) {
 		writer->loss = options->loss;
 		writer->has_locations = sonde_format_has_style(options->style, "locations");
 	}
-	status = sonde_staged_begin(&writer->staged, path, false, options && options->replace, err);
-	if (!status)
-		status = sonde_output_open(&writer->output, writer->staged.work, err);
+	status = sonde_new_file_begin(&writer->file, path, options && options->replace, err);
 	if (status) {
 		writer_free(&writer->base);
 		return status;

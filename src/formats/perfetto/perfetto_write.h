@@ -113,8 +113,7 @@ struct perfetto_writer {
 	uint32_t function_count;  /* at begin: those that come later come with events */
 	_Atomic bool *is_used;	  /* by function */
 	uint32_t *called; /* by context: the one that it lies in and that was called, or itself */
-	struct sonde_staged staged;
-	struct sonde_output output;
+	struct sonde_new_file file;
 	struct sonde_parts *parts;
 };
 

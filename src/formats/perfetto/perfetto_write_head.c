@@ -444,7 +444,7 @@ enum sonde_status perfetto_write_head(struct perfetto_writer *writer, struct son
 	for (uint32_t i = 0; i < writer->process_count; i++)
 		put_process(writer, &out, i);
 	status = out.failed ? sonde_fail_nomem(err) :
-			      sonde_output_write(&writer->output, out.data, out.size, err);
+			      sonde_output_write(&writer->file.output, out.data, out.size, err);
 	sonde_buffer_release(&out);
 	if (!status)
 		status = count_losses(writer, err);

@@ -65,7 +65,7 @@ enum sonde_status pprof_flush(struct pprof_writing *writing, size_t enough, stru
 	if (!status && writing->packed.failed)
 		status = sonde_fail_nomem(err);
 	if (!status)
-		status = sonde_output_write(&writing->sink->output, writing->packed.data,
+		status = sonde_output_write(&writing->sink->file.output, writing->packed.data,
 					    writing->packed.size, err);
 	sonde_buffer_clear(&writing->out);
 	sonde_buffer_clear(&writing->packed);
@@ -482,7 +482,7 @@ static enum sonde_status end(struct pprof_writing *writing, struct sonde_error *
 	sonde_gzip_end(&writing->packed, writing->sum);
 	if (writing->packed.failed)
 		return sonde_fail_nomem(err);
-	return sonde_output_write(&writing->sink->output, writing->packed.data,
+	return sonde_output_write(&writing->sink->file.output, writing->packed.data,
 				  writing->packed.size, err);
 }
 

@@ -49,8 +49,7 @@ enum rows_loss {
 struct rows_sink {
 	struct sonde_sink base;
 	struct sonde_loss *loss;
-	struct sonde_staged staged;
-	struct sonde_output output;
+	struct sonde_new_file file;
 	struct sonde_parts *parts; /* made with the choice of the table */
 	const struct row_form *form;
 	enum row_table table;
@@ -164,11 +163,11 @@ static enum sonde_status start(struct rows_sink *sink, enum row_table table,
 	writer.with_details = sink->with_details;
 	sink->form->head(&writer, table);
 	status = head.failed ? sonde_fail_nomem(err) :
-			       sonde_output_write(&sink->output, head.data, head.size, err);
+			       sonde_output_write(&sink->file.output, head.data, head.size, err);
 	row_writer_release(&writer);
 	sonde_buffer_release(&head);
 	if (!status)
-		status = sonde_parts_new(&sink->output, sink->track_count, &sink->parts, err);
+		status = sonde_parts_new(&sink->file.output, sink->track_count, &sink->parts, err);
 	return status;
 }
 
@@ -420,8 +419,8 @@ static enum sonde_status put_contexts(struct rows_sink *sink, struct sonde_error
 			continue;
 		status = track->out.failed || row_writer_failed(&track->writer) ?
 				 sonde_fail_nomem(err) :
-				 sonde_output_write(&sink->output, track->out.data, track->out.size,
-						    err);
+				 sonde_output_write(&sink->file.output, track->out.data,
+						    track->out.size, err);
 		sonde_buffer_clear(&track->out);
 	}
 	track_free(track);
@@ -461,12 +460,12 @@ static enum sonde_status complete(struct sonde_sink *base, struct sonde_error *e
 		status = put_contexts(sink, err);
 	if (!status)
 		status = report_losses(sink, err);
-	return status ? status : sonde_output_close(&sink->output, err);
+	return status ? status : sonde_output_close(&sink->file.output, err);
 }
 
 static enum sonde_status finish(struct sonde_sink *sink, struct sonde_error *err)
 {
-	return sonde_staged_commit(&sink_of(sink)->staged, err);
+	return sonde_new_file_commit(&sink_of(sink)->file, err);
 }
 
 static void sink_free(struct sonde_sink *base)
@@ -480,8 +479,7 @@ static void sink_free(struct sonde_sink *base)
 		track_free(track);
 	sonde_spares_release(&sink->spares);
 	sonde_parts_free(sink->parts);
-	sonde_output_release(&sink->output);
-	sonde_staged_release(&sink->staged);
+	sonde_new_file_release(&sink->file);
 	free(sink->tracks);
 	free(sink->sums.total);
 	free(sink->sums.self);
@@ -556,11 +554,8 @@ enum sonde_status rows_create(const char *path, const struct row_form *form,
 	sink->form = form;
 	sink->table = table;
 	sink->metric = SONDE_NONE;
-	sink->output.fd = -1;
 	sink->with_details = sonde_format_has_style(options->style, "details");
-	status = sonde_staged_begin(&sink->staged, path, false, options->replace, err);
-	if (!status)
-		status = sonde_output_open(&sink->output, sink->staged.work, err);
+	status = sonde_new_file_begin(&sink->file, path, options->replace, err);
 	if (status) {
 		sink_free(&sink->base);
 		return status;

@@ -18,14 +18,12 @@ static struct speedscope_writer *writer_of(struct sonde_sink *sink)
 	return (struct speedscope_writer *)sink;
 }
 
-static void lane_free(struct speedscope_lane *lane, uint32_t metric_count)
+static void lane_free(struct speedscope_lane *lane)
 {
 	for (size_t i = 0; i < SPEEDSCOPE_PARTS; i++)
 		sonde_buffer_release(&lane->text[i]);
-	for (uint32_t i = 0; lane->metrics && i < metric_count; i++)
-		sonde_vec_release(&lane->metrics[i].points);
+	exchange_values_release(&lane->values);
 	sonde_vec_release(&lane->open);
-	free(lane->metrics);
 	free(lane);
 }
 
@@ -305,7 +303,7 @@ static enum sonde_status speedscope_writer_track_end(struct sonde_sink *sink, ui
 			status = sonde_parts_end(writer->parts,
 						 (size_t)track * SPEEDSCOPE_PARTS + part, err);
 	}
-	lane_free(lane, writer->metric_count);
+	lane_free(lane);
 	writer->lanes[track] = NULL;
 	return status;
 }
@@ -334,7 +332,7 @@ static enum sonde_status put_text(struct speedscope_writer *writer,
 
 	put(writer, &text);
 	status = text.failed ? sonde_fail_nomem(err) :
-			       sonde_output_write(&writer->output, text.data, text.size, err);
+			       sonde_output_write(&writer->file.output, text.data, text.size, err);
 	sonde_buffer_release(&text);
 	return status;
 }
@@ -360,7 +358,7 @@ static enum sonde_status speedscope_writer_begin(struct sonde_sink *sink,
 	if (!status)
 		status = put_text(writer, speedscope_write_head, err);
 	if (!status)
-		status = sonde_parts_new(&writer->output,
+		status = sonde_parts_new(&writer->file.output,
 					 (size_t)writer->track_count * SPEEDSCOPE_PARTS,
 					 &writer->parts, err);
 	return status;
@@ -371,9 +369,9 @@ static enum sonde_status drop_comma(struct speedscope_writer *writer, struct son
 {
 	uint64_t start = writer->track_count ? sonde_parts_offset(writer->parts, 0) : UINT64_MAX;
 
-	if (start >= writer->output.written)
+	if (start >= writer->file.output.written)
 		return SONDE_OK;
-	return sonde_output_patch(&writer->output, start, " ", 1, err);
+	return sonde_output_patch(&writer->file.output, start, " ", 1, err);
 }
 
 static enum sonde_status speedscope_writer_complete(struct sonde_sink *sink,
@@ -384,15 +382,16 @@ static enum sonde_status speedscope_writer_complete(struct sonde_sink *sink,
 
 	if (!status)
 		status = put_text(writer, speedscope_write_frames, err);
-	writer->losses[SPEEDSCOPE_LOSS_METRICS] = speedscope_count_unused(writer);
+	writer->losses[SPEEDSCOPE_LOSS_METRICS] = exchange_count_unused(
+		writer->definitions, writer->is_metric_used, writer->metric_count);
 	if (!status)
 		status = report_losses(writer, writer->losses, err);
-	return status ? status : sonde_output_close(&writer->output, err);
+	return status ? status : sonde_output_close(&writer->file.output, err);
 }
 
 static enum sonde_status speedscope_writer_finish(struct sonde_sink *sink, struct sonde_error *err)
 {
-	return sonde_staged_commit(&writer_of(sink)->staged, err);
+	return sonde_new_file_commit(&writer_of(sink)->file, err);
 }
 
 static void speedscope_writer_free(struct sonde_sink *sink)
@@ -401,11 +400,10 @@ static void speedscope_writer_free(struct sonde_sink *sink)
 
 	for (uint32_t i = 0; writer->lanes && i < writer->track_count; i++) {
 		if (writer->lanes[i])
-			lane_free(writer->lanes[i], writer->metric_count);
+			lane_free(writer->lanes[i]);
 	}
 	sonde_parts_free(writer->parts);
-	sonde_output_release(&writer->output);
-	sonde_staged_release(&writer->staged);
+	sonde_new_file_release(&writer->file);
 	free(writer->lanes);
 	free(writer->is_metric_used);
 	exchange_stacks_release(&writer->stacks);
@@ -438,15 +436,12 @@ enum sonde_status speedscope_create(const char *path, const struct sonde_create_
 	if (!writer)
 		return sonde_fail_nomem(err);
 	writer->base.ops = &speedscope_writer_ops;
-	writer->output.fd = -1;
 	writer->loss = options ? options->loss : NULL;
 	writer->name = strdup(slash ? slash + 1 : path);
 	status = writer->name ? SONDE_OK : sonde_fail_nomem(err);
 	if (!status)
-		status = sonde_staged_begin(&writer->staged, path, false,
-					    options && options->replace, err);
-	if (!status)
-		status = sonde_output_open(&writer->output, writer->staged.work, err);
+		status =
+			sonde_new_file_begin(&writer->file, path, options && options->replace, err);
 	if (status) {
 		speedscope_writer_free(&writer->base);
 		return status;

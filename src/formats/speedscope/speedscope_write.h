@@ -13,6 +13,7 @@
 #include "base/parts.h"
 #include "base/vec.h"
 #include "formats/exchange_stacks.h"
+#include "formats/exchange_values.h"
 #include "formats/speedscope/speedscope.h"
 #include "model/call_stack.h"
 
@@ -71,11 +72,6 @@ enum speedscope_loss {
 		SPEEDSCOPE_LOSS_COUNT
 };
 
-struct speedscope_point {
-	uint32_t context;
-	double value;
-};
-
 /* A track that is being written. */
 struct speedscope_lane {
 	struct sonde_buffer text[SPEEDSCOPE_PARTS];
@@ -89,18 +85,14 @@ struct speedscope_lane {
 	bool has_end; /* what was written last had frames, and a weight: they end with it */
 	struct sonde_sample before; /* the last one, whose weight the next one tells */
 	uint64_t first_sample_ns;
-	/* values, by metric */
-	struct speedscope_metric {
-		SONDE_VEC(struct speedscope_point) points;
-	} * metrics;
+	struct exchange_values values;
 	uint64_t losses[SPEEDSCOPE_LOSS_COUNT];
 };
 
 struct speedscope_writer {
 	struct sonde_sink base;
 	struct sonde_loss *loss; /* may be NULL */
-	struct sonde_staged staged;
-	struct sonde_output output;
+	struct sonde_new_file file;
 	struct sonde_parts *parts;
 	char *name; /* of the file */
 	const struct sonde_definitions *definitions;
@@ -141,8 +133,6 @@ enum sonde_status speedscope_write_values(struct speedscope_writer *writer,
 					  struct speedscope_lane *lane,
 					  const struct sonde_value *values, size_t count,
 					  struct sonde_error *err);
-/* Metrics that a track could have values of, and none has. */
-uint64_t speedscope_count_unused(const struct speedscope_writer *writer);
 enum sonde_status speedscope_write_stacks_end(struct speedscope_writer *writer,
 					      struct speedscope_lane *lane, uint32_t track,
 					      struct sonde_error *err);

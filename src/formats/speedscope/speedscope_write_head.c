@@ -4,12 +4,12 @@
  * and clocks, in the end the frames. Functions may become known while events are read, so they come
  * last.
  */
-#include <strings.h>
-
 #include <sonde/sonde.h>
 
 #include "base/utf8.h"
+#include "formats/exchange.h"
 #include "formats/speedscope/speedscope_write.h"
+#include "model/metric.h"
 
 /* Texts are not looked at twice: what is no UTF-8 is counted where it is written. */
 static void member_text(struct speedscope_writer *writer, struct sonde_json_writer *json,
@@ -84,7 +84,6 @@ static void put_tracks(struct speedscope_writer *writer, struct sonde_json_write
 static void put_clocks(struct speedscope_writer *writer, struct sonde_json_writer *json)
 {
 	uint32_t clocks = sonde_definitions_clock_count(writer->definitions);
-	uint32_t anchors = sonde_definitions_anchor_count(writer->definitions);
 
 	sonde_json_key(json, "clocks");
 	sonde_json_array_begin(json);
@@ -97,19 +96,7 @@ static void put_clocks(struct speedscope_writer *writer, struct sonde_json_write
 		sonde_json_object_end(json);
 	}
 	sonde_json_array_end(json);
-	sonde_json_key(json, "anchors");
-	sonde_json_array_begin(json);
-	for (uint32_t i = 0; i < anchors; i++) {
-		const struct sonde_anchor *anchor =
-			sonde_definitions_anchor(writer->definitions, i);
-
-		sonde_json_object_begin(json);
-		sonde_json_member_u64(json, "clock", anchor->clock);
-		sonde_json_member_u64(json, "clock_ns", anchor->clock_ns);
-		sonde_json_member_u64(json, "realtime_ns", anchor->realtime_ns);
-		sonde_json_object_end(json);
-	}
-	sonde_json_array_end(json);
+	exchange_put_anchors(writer->definitions, json);
 }
 
 void speedscope_write_head(struct speedscope_writer *writer, struct sonde_buffer *out)
@@ -201,26 +188,21 @@ static const char *unit_of(const struct sonde_definitions *definitions,
 			   const struct sonde_metric *metric)
 {
 	static const struct {
-		const char *text, *unit;
-	} units[] = { { "sec", "seconds" },	  { "s", "seconds" },
-		      { "msec", "milliseconds" }, { "ms", "milliseconds" },
-		      { "us", "microseconds" },	  { "usec", "microseconds" },
-		      { "nsec", "nanoseconds" },  { "ns", "nanoseconds" },
-		      { "bytes", "bytes" } };
-	const char *text = sonde_definitions_string(definitions, metric->unit);
+		double ns;
+		const char *unit;
+	} units[] = { { 1e9, "seconds" },
+		      { 1e6, "milliseconds" },
+		      { 1e3, "microseconds" },
+		      { 1, "nanoseconds" } };
+	const char *unit = sonde_definitions_string(definitions, metric->unit);
 	const char *name = sonde_definitions_string(definitions, metric->name);
-	const char *bracket = strrchr(name, '(');
-	size_t length = strlen(text);
+	double ns = sonde_metric_ns(name, unit);
 
-	if (!length && bracket) {
-		text = bracket + 1;
-		length = strcspn(text, ")");
-	}
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		if (strlen(units[i].text) == length && !strncasecmp(text, units[i].text, length))
+		if (ns >= units[i].ns)
 			return units[i].unit;
 	}
-	return "none";
+	return sonde_metric_is_bytes(name, unit) ? "bytes" : "none";
 }
 
 /* "server / worker: CPUTIME (sec)" */

@@ -107,27 +107,7 @@ enum sonde_status speedscope_write_values(struct speedscope_writer *writer,
 					  const struct sonde_value *values, size_t count,
 					  struct sonde_error *err)
 {
-	if (!lane->metrics && writer->metric_count) {
-		lane->metrics = calloc(writer->metric_count, sizeof(*lane->metrics));
-		if (!lane->metrics)
-			return sonde_fail_nomem(err);
-	}
-	for (size_t i = 0; i < count; i++) {
-		struct speedscope_point *point;
-
-		if (values[i].metric >= writer->metric_count)
-			continue;
-		if (!isfinite(values[i].value) || values[i].value < 0) {
-			lane->losses[SPEEDSCOPE_LOSS_NEGATIVE]++;
-			continue;
-		}
-		point = sonde_vec_push(&lane->metrics[values[i].metric].points);
-		if (!point)
-			return sonde_fail_nomem(err);
-		point->context = values[i].context;
-		point->value = values[i].value;
-	}
-	return SONDE_OK;
+	return exchange_values_take(&lane->values, writer->metric_count, 0, values, count, err);
 }
 
 /* The profile of one metric of a track. */
@@ -135,23 +115,23 @@ static enum sonde_status put_metric(struct speedscope_writer *writer, struct spe
 				    uint32_t track, uint32_t metric, struct sonde_error *err)
 {
 	struct sonde_buffer *out = &lane->text[SPEEDSCOPE_PART_WEIGHTS];
-	const struct speedscope_metric *points = &lane->metrics[metric];
+	const struct exchange_points *points = &lane->values.metrics[metric];
 	enum sonde_status status = SONDE_OK;
 	double sum = 0;
 
 	atomic_store(&writer->is_metric_used[metric], true);
 	speedscope_write_profile_head(writer, out, "sampled", track, metric);
 	sonde_buffer_put_text(out, ",\"samples\":[\n");
-	for (size_t i = 0; !status && i < points->points.count; i++) {
+	for (size_t i = 0; !status && i < points->list.count; i++) {
 		sonde_buffer_put_text(out, i ? ",\n" : "");
-		put_stack(writer, out, points->points.items[i].context);
+		put_stack(writer, out, points->list.items[i].context);
 		status = speedscope_flush(writer, lane, track, SPEEDSCOPE_PART_WEIGHTS, false, err);
 	}
 	sonde_buffer_put_text(out, "],\n\"weights\":[");
-	for (size_t i = 0; !status && i < points->points.count; i++) {
+	for (size_t i = 0; !status && i < points->list.count; i++) {
 		sonde_buffer_put_text(out, i ? "," : "");
-		sonde_buffer_put_double(out, points->points.items[i].value);
-		sum += points->points.items[i].value;
+		sonde_buffer_put_double(out, points->list.items[i].value);
+		sum += points->list.items[i].value;
 		status = speedscope_flush(writer, lane, track, SPEEDSCOPE_PART_WEIGHTS, false, err);
 	}
 	sonde_buffer_put_text(out, "],\n\"startValue\":0,\"endValue\":");
@@ -160,28 +140,15 @@ static enum sonde_status put_metric(struct speedscope_writer *writer, struct spe
 	return status;
 }
 
-uint64_t speedscope_count_unused(const struct speedscope_writer *writer)
-{
-	const struct sonde_definitions *definitions = writer->definitions;
-	uint64_t count = 0;
-
-	for (uint32_t i = 0; i < writer->metric_count; i++) {
-		const struct sonde_metric *metric = sonde_definitions_metric(definitions, i);
-
-		count += sonde_metric_is_point(definitions, metric) &&
-			 !atomic_load(&writer->is_metric_used[i]);
-	}
-	return count;
-}
-
 enum sonde_status speedscope_write_stacks_end(struct speedscope_writer *writer,
 					      struct speedscope_lane *lane, uint32_t track,
 					      struct sonde_error *err)
 {
 	enum sonde_status status = end_samples(writer, lane, track, err);
 
-	for (uint32_t i = 0; !status && lane->metrics && i < writer->metric_count; i++) {
-		if (lane->metrics[i].points.count)
+	lane->losses[SPEEDSCOPE_LOSS_NEGATIVE] += lane->values.refused;
+	for (uint32_t i = 0; !status && i < lane->values.metric_count; i++) {
+		if (lane->values.metrics[i].list.count)
 			status = put_metric(writer, lane, track, i, err);
 	}
 	return status;

@@ -184,25 +184,13 @@ enum sonde_status zts_props_write(const struct zts_props *props, const char *fol
 				  struct sonde_error *err)
 {
 	char *path = sonde_path_join(folder, ZTS_PROPS_NAME);
-	struct sonde_staged staged = { 0 };
-	struct sonde_output output = { .fd = -1 };
 	enum sonde_status status;
 
 	if (!path || props->text.failed) {
 		free(path);
 		return sonde_fail_nomem(err);
 	}
-	status = sonde_staged_begin(&staged, path, false, true, err);
-	if (status >= 0)
-		status = sonde_output_open(&output, staged.work, err);
-	if (status >= 0)
-		status = sonde_output_write(&output, props->text.data, props->text.size, err);
-	if (status >= 0)
-		status = sonde_output_close(&output, err);
-	if (status >= 0)
-		status = sonde_staged_commit(&staged, err);
-	sonde_output_release(&output);
-	sonde_staged_release(&staged);
+	status = sonde_file_replace(path, props->text.data, props->text.size, err);
 	free(path);
 	return status;
 }

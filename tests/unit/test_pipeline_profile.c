@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "memory_recording.h"
 #include "model/context_union.h"
 #include "model/recording.h"
+#include "scratch.h"
 
 /*
  * 0 all / 1 entry / 2 first function / 3 line / 4 second function, 5 unknown function. The names of
@@ -492,6 +494,38 @@ static void test_union_does_not_depend_on_order(void **state)
 	sonde_definitions_free(definitions);
 }
 
+/* A format whose weights are numbers, or none below 0, says how many values it leaves out. */
+static void test_values_that_do_not_fit(void **state)
+{
+	static const struct {
+		const char *format, *what;
+		uint64_t count;
+	} cases[] = { { "speedscope", "values that are negative or no number", 3 },
+		      { "firefox", "values that are no number", 2 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct sonde_recording *recording = profile("a", "b", 1);
+		struct sonde_loss *loss = sonde_loss_new();
+		struct sonde_create_options create = { .format = cases[i].format, .loss = loss };
+		struct sonde_run_options options = { .loss = loss };
+		struct sonde_sink *sink;
+
+		memory_add_value(recording, 1, 2, 1, (double)NAN);
+		memory_add_value(recording, 1, 3, 1, (double)-INFINITY);
+		memory_add_value(recording, 1, 5, 1, -1);
+		assert_int_equal(
+			sonde_sink_create(scratch_path(cases[i].format), &create, &sink, NULL),
+			SONDE_OK);
+		assert_int_equal(sonde_pipeline_run(&recording, 1, sink, &options, NULL, NULL),
+				 SONDE_OK);
+		assert_int_equal(lost(loss, cases[i].what), cases[i].count);
+		sonde_sink_free(sink);
+		sonde_recording_close(recording);
+		sonde_loss_free(loss);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -506,8 +540,9 @@ int main(void)
 		cmocka_unit_test(test_damaged_samples),
 		cmocka_unit_test(test_values_by_context),
 		cmocka_unit_test(test_nothing_there),
+		cmocka_unit_test(test_values_that_do_not_fit),
 		cmocka_unit_test(test_union_does_not_depend_on_order),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
 }

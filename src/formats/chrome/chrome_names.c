@@ -21,15 +21,21 @@ static uint64_t hash_name(const struct chrome_names *names, uint32_t group, cons
 			  uint32_t length)
 {
 	uint64_t hash = (uintptr_t)names ^ ((uint64_t)group << 32 | length);
-	uint64_t word;
+	uint64_t word = 0;
+	uint32_t i = 0;
 
 	hash *= SONDE_HASH_FACTOR_1;
-	for (; length >= 8; length -= 8, text += 8) {
-		memcpy(&word, text, 8);
+	for (; i + 8 < length; i += 8) {
+		memcpy(&word, text + i, 8);
 		hash = sonde_hash_fold(hash ^ word, SONDE_HASH_FACTOR_2);
 	}
-	word = 0;
-	memcpy(&word, text, length);
+	/* the last eight bytes, some of them again, or all there are */
+	if (length >= 8) {
+		memcpy(&word, text + length - 8, 8);
+	} else {
+		for (word = 0; i < length; i++)
+			word = word << 8 | (unsigned char)text[i];
+	}
 	return sonde_hash_fold(hash ^ word, SONDE_HASH_FACTOR_1);
 }
 

@@ -52,6 +52,21 @@ static inline void skip_spaces(struct scan *scan)
 		scan->at++;
 }
 
+/* Whether these `length` bytes, of which there is room for CHROME_LAYOUT_BYTES in both places, are the same. */
+static inline bool is_same(const char *at, const char *text, size_t length)
+{
+#ifdef __SSE2__
+	const __m128i here = _mm_loadu_si128((const __m128i *)at);
+	const __m128i before = _mm_loadu_si128((const __m128i *)text);
+	const unsigned int same = (unsigned int)_mm_movemask_epi8(_mm_cmpeq_epi8(here, before));
+	const unsigned int wanted = (1U << length) - 1;
+
+	return (same & wanted) == wanted;
+#else
+	return !memcmp(at, text, length);
+#endif
+}
+
 /* A string whose first quote is next. */
 static enum chrome_scan scan_text(struct scan *scan, struct chrome_text *text)
 {
@@ -380,10 +395,11 @@ static inline bool scan_plain_moment(struct scan *scan, struct chrome_moment *mo
 	if (at == start || at == end)
 		return false;
 	if (*at == '.') {
-		uint32_t unit = 100;
+		static const uint32_t units[] = { 100, 10, 1 };
 
-		for (at++; at < end && *at >= '0' && *at <= '9' && unit; at++, unit /= 10)
-			ns += (uint32_t)(*at - '0') * unit;
+		at++;
+		for (size_t i = 0; i < 3 && at < end && *at >= '0' && *at <= '9'; at++, i++)
+			ns += (uint32_t)(*at - '0') * units[i];
 	}
 	if (at == end || is_number_byte(*at))
 		return false;
@@ -447,6 +463,31 @@ static enum chrome_scan scan_phase(struct scan *scan, char *phase)
 	result = scan_text(scan, &text);
 	if (!result)
 		*phase = text.length == 1 ? *text.text : '?';
+	return result;
+}
+
+static inline enum chrome_scan scan_id(struct scan *scan, struct chrome_known_id *known,
+				       struct chrome_value *value)
+{
+	const char *start = scan->at;
+	bool has_room = scan->end - start > CHROME_LAYOUT_BYTES;
+	enum chrome_scan result;
+
+	if (has_room && known->length && is_same(start, known->text, known->length + (size_t)1)) {
+		value->kind = CHROME_KIND_INT64;
+		value->integer = known->integer;
+		value->text = (struct chrome_text){ .text = start, .length = known->length };
+		scan->at += known->length;
+		return CHROME_SCAN_OK;
+	}
+	result = scan_value(scan, value);
+	known->length = 0;
+	if (!result && has_room && value->kind == CHROME_KIND_INT64 &&
+	    value->text.length < CHROME_LAYOUT_BYTES) {
+		known->length = (uint8_t)value->text.length;
+		known->integer = value->integer;
+		memcpy(known->text, start, CHROME_LAYOUT_BYTES);
+	}
 	return result;
 }
 
@@ -520,9 +561,9 @@ static enum chrome_scan scan_field(struct scan *scan, enum field field, struct c
 	case FIELD_DURATION:
 		return scan_moment(scan, &event->duration);
 	case FIELD_PID:
-		return scan_value(scan, &event->pid);
+		return scan_id(scan, &event->known_pid, &event->pid);
 	case FIELD_TID:
-		return scan_value(scan, &event->tid);
+		return scan_id(scan, &event->known_tid, &event->tid);
 	case FIELD_ID:
 		return scan_value(scan, &event->id);
 	case FIELD_BIND_ID:
@@ -568,18 +609,8 @@ static inline bool scan_expected(struct scan *scan, const struct chrome_layout *
 	if (number >= CHROME_LAYOUT_MEMBERS || scan->end - scan->at <= CHROME_LAYOUT_BYTES)
 		return false;
 	length = layout->members[number].length;
-#ifdef __SSE2__
-	const __m128i here = _mm_loadu_si128((const __m128i *)scan->at);
-	const __m128i before = _mm_loadu_si128((const __m128i *)layout->members[number].text);
-	const unsigned int same = (unsigned int)_mm_movemask_epi8(_mm_cmpeq_epi8(here, before));
-	const unsigned int wanted = (1U << length) - 1;
-
-	if (!length || (same & wanted) != wanted)
+	if (!length || !is_same(scan->at, layout->members[number].text, length))
 		return false;
-#else
-	if (!length || memcmp(scan->at, layout->members[number].text, length) != 0)
-		return false;
-#endif
 	*field = (enum field)layout->members[number].field;
 	scan->at += length;
 	if ((unsigned char)*scan->at <= ' ')

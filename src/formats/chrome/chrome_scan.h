@@ -56,6 +56,13 @@ struct chrome_layout {
 	} members[CHROME_LAYOUT_MEMBERS];
 };
 
+/* An id that mostly is what it was in the event before: its digits, and the byte behind them. */
+struct chrome_known_id {
+	char text[CHROME_LAYOUT_BYTES];
+	uint8_t length; /* 0: none is known */
+	int64_t integer;
+};
+
 /* Of more arguments none is looked at alone. */
 #define CHROME_MOST_ARGUMENTS 64
 
@@ -68,7 +75,9 @@ struct chrome_event {
 	struct chrome_moment start, duration;
 	size_t argument_count; /* CHROME_MOST_ARGUMENTS + 1: too many */
 	struct chrome_member argument_list[CHROME_MOST_ARGUMENTS];
-	struct chrome_layout layout; /* of the events before; zeroed at first */
+	/* of the events before; zeroed at first */
+	struct chrome_layout layout;
+	struct chrome_known_id known_pid, known_tid;
 };
 
 enum chrome_scan {

@@ -38,69 +38,35 @@ static const char *kind_text(mode_t mode)
 #define COPIES_INPUT
 #endif
 
-#ifdef COPIES_INPUT
 /*
- * Under the address sanitizer the file is copied to memory of exactly its size: behind a mapping
- * the rest of the last page could be read without anybody noticing.
+ * Files up to this size are copied: it is faster than a mapping, of which a process may have some 65,000 only.
+ * Under the address sanitizer all are, to memory of exactly their size: behind a mapping the rest of the last page
+ * could be read without anybody noticing.
  */
-static void *map_bytes(int fd, size_t size)
-{
-	char *data = malloc(size);
-	size_t used = 0;
-
-	while (data && used < size) {
-		ssize_t got = pread(fd, data + used, size - used, (off_t)used);
-
-		if (got <= 0) {
-			free(data);
-			return MAP_FAILED;
-		}
-		used += (size_t)got;
-	}
-	return data ? data : MAP_FAILED;
-}
-
-/* A copy does not grow. */
-static void *map_shared(int fd, size_t size, size_t *room)
-{
-	*room = 0;
-	return size ? map_bytes(fd, size) : NULL;
-}
-
-static void unmap_bytes(void *data, size_t size)
-{
-	(void)size;
-	free(data);
-}
-
-static void pass_bytes(const void *data, size_t size)
-{
-	(void)data;
-	(void)size;
-}
+#ifdef COPIES_INPUT
+#define COPIED_SIZE SIZE_MAX
 #else
-static void *map_bytes(int fd, size_t size)
-{
-	return mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-}
-
-static void *map_shared(int fd, size_t size, size_t *room)
-{
-	if (*room < size)
-		*room = size;
-	return *room ? mmap(NULL, *room, PROT_READ, MAP_SHARED, fd, 0) : NULL;
-}
-
-static void unmap_bytes(void *data, size_t size)
-{
-	munmap(data, size);
-}
-
-static void pass_bytes(const void *data, size_t size)
-{
-	madvise((void *)data, size, MADV_DONTNEED);
-}
+#define COPIED_SIZE ((size_t)16 << 10)
 #endif
+
+/* Up to *size bytes, of which there may be fewer by now. */
+static void *copy_bytes(int fd, size_t *size)
+{
+	char *data = malloc(*size);
+	size_t used = 0;
+	ssize_t got = 1;
+
+	while (data && used < *size && got > 0) {
+		got = pread(fd, data + used, *size - used, (off_t)used);
+		used += got > 0 ? (size_t)got : 0;
+	}
+	if (!data || got < 0) {
+		free(data);
+		return MAP_FAILED;
+	}
+	*size = used;
+	return data;
+}
 
 struct sonde_file_identity sonde_file_identity(const struct stat *status)
 {
@@ -140,6 +106,20 @@ static enum sonde_status look_at(int fd, const char *path, struct sonde_file_ide
 	return SONDE_OK;
 }
 
+static enum sonde_status fail_mapping(const char *path, bool is_copy, struct sonde_error *err)
+{
+	bool is_full = errno == ENOMEM;
+	enum sonde_status status;
+
+	if (is_full && is_copy)
+		return sonde_fail_nomem(err);
+	status = sonde_fail_errno(err, path, is_copy ? "cannot be read" : "cannot be mapped");
+	if (is_full)
+		sonde_error_because(err, "too little memory, or more files than a process may map "
+					 "(sysctl vm.max_map_count)");
+	return status;
+}
+
 enum sonde_status sonde_mapped_file_of(struct sonde_mapped_file *file, int fd, const char *path,
 				       struct sonde_error *err)
 {
@@ -151,9 +131,11 @@ enum sonde_status sonde_mapped_file_of(struct sonde_mapped_file *file, int fd, c
 	status = look_at(fd, path, &file->identity, &size, err);
 	if (status != SONDE_OK || !size)
 		return status;
-	data = map_bytes(fd, size);
+	file->is_copy = size <= COPIED_SIZE;
+	data = file->is_copy ? copy_bytes(fd, &size) :
+			       mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (data == MAP_FAILED)
-		return sonde_fail_errno(err, path, "cannot be mapped");
+		return fail_mapping(path, file->is_copy, err);
 	file->data = data;
 	file->size = size;
 	return SONDE_OK;
@@ -183,20 +165,27 @@ enum sonde_status sonde_mapped_file_open(struct sonde_mapped_file *file, const c
 static enum sonde_status map_growing(struct sonde_mapped_file *file, int fd, const char *path,
 				     size_t room, struct sonde_error *err)
 {
+	const bool is_copy = COPIED_SIZE == SIZE_MAX;
 	struct sonde_file_identity identity;
 	enum sonde_status status;
 	size_t size = 0;
-	void *data;
+	void *data = NULL;
 
 	status = look_at(fd, path, &identity, &size, err);
 	if (status != SONDE_OK)
 		return status;
-	data = map_shared(fd, size, &room);
+	if (is_copy || room < size)
+		room = size; /* a copy does not grow */
+	if (room)
+		data = is_copy ? copy_bytes(fd, &size) :
+				 mmap(NULL, room, PROT_READ, MAP_SHARED, fd, 0);
 	if (data == MAP_FAILED)
-		return sonde_fail_errno(err, path, "cannot be mapped");
-	*file = (struct sonde_mapped_file){
-		.data = data, .size = size, .room = room, .identity = identity
-	};
+		return fail_mapping(path, is_copy, err);
+	*file = (struct sonde_mapped_file){ .data = data,
+					    .size = size,
+					    .room = is_copy ? 0 : room,
+					    .identity = identity,
+					    .is_copy = is_copy };
 	return SONDE_OK;
 }
 
@@ -234,7 +223,7 @@ bool sonde_mapped_file_grow(struct sonde_mapped_file *file, const char *path)
 
 void sonde_mapped_file_read_ahead(const struct sonde_mapped_file *file, bool ahead)
 {
-	if (file->data)
+	if (file->data && !file->is_copy)
 		madvise((void *)file->data, file->size, ahead ? MADV_NORMAL : MADV_RANDOM);
 }
 
@@ -245,14 +234,16 @@ void sonde_mapped_file_pass(const struct sonde_mapped_file *file, size_t from, s
 	/* whole pages only: others may be in use */
 	from = (from + page - 1) / page * page;
 	to = to / page * page;
-	if (file->data && from < to && to <= file->size)
-		pass_bytes(file->data + from, to - from);
+	if (file->data && !file->is_copy && from < to && to <= file->size)
+		madvise((void *)(file->data + from), to - from, MADV_DONTNEED);
 }
 
 void sonde_mapped_file_release(struct sonde_mapped_file *file)
 {
-	if (file->data)
-		unmap_bytes((void *)file->data, file->room ? file->room : file->size);
+	if (file->is_copy)
+		free((void *)file->data);
+	else if (file->data)
+		munmap((void *)file->data, file->room ? file->room : file->size);
 	*file = (struct sonde_mapped_file){ 0 };
 }
 

@@ -22,12 +22,13 @@ struct sonde_file_identity {
 struct stat;
 struct sonde_file_identity sonde_file_identity(const struct stat *status);
 
-/* A whole file mapped for reading; size 0 has data NULL. */
+/* A whole file for reading, mapped where it is not small; size 0 has data NULL. */
 struct sonde_mapped_file {
 	const uint8_t *data;
 	size_t size;
 	struct sonde_file_identity identity; /* when it was mapped */
 	size_t room;			     /* of a growing file: how much is mapped */
+	bool is_copy;			     /* a small file is not mapped but copied */
 };
 
 /* Only regular files: a fifo, a device or a folder is refused with a message that says so. */

@@ -87,6 +87,43 @@ static void test_mapped_refused(void **state)
 	sonde_mapped_file_release(&file);
 }
 
+/* A system lets a process map some 65,000 files: a session of more threads than that is read all the same. */
+static void test_many_small_files(void **state)
+{
+	const size_t count = 70000;
+	struct sonde_mapped_file *files = calloc(count, sizeof(*files));
+
+	(void)state;
+	assert_non_null(files);
+	put_file("small", "a few bytes");
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(sonde_mapped_file_open(&files[i], "small", NULL), SONDE_OK);
+	assert_memory_equal(files[count - 1].data, "a few bytes", files[count - 1].size);
+	for (size_t i = 0; i < count; i++)
+		sonde_mapped_file_release(&files[i]);
+	free(files);
+}
+
+/* A new file is there whole, or not at all; what it replaces stays until then. */
+static void test_new_file(void **state)
+{
+	struct sonde_new_file file = { 0 };
+
+	(void)state;
+	sonde_new_file_release(&file); /* of one that was never begun */
+	put_file("a", "old");
+	assert_int_equal(sonde_new_file_begin(&file, "a", true, NULL), SONDE_OK);
+	assert_int_equal(sonde_output_write(&file.output, "new", 3, NULL), SONDE_OK);
+	assert_file("a", "old");
+	sonde_new_file_release(&file);
+	assert_file("a", "old");
+	assert_int_equal(sonde_new_file_begin(&file, "a", false, NULL), SONDE_ARGUMENT);
+	sonde_new_file_release(&file);
+	assert_int_equal(sonde_file_replace("a", "newer", 5, NULL), SONDE_OK);
+	assert_file("a", "newer");
+	assert_names(".", "a");
+}
+
 static void test_path_kind(void **state)
 {
 	(void)state;
@@ -583,6 +620,8 @@ int main(void)
 		in_folder(test_mapped),
 		in_folder(test_mapped_refused),
 		in_folder(test_path_kind),
+		in_folder(test_many_small_files),
+		in_folder(test_new_file),
 		cmocka_unit_test(test_path_join),
 		cmocka_unit_test(test_name_compare),
 		in_folder(test_folder),

@@ -6,11 +6,12 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import unittest
 
 import tap
-from sonde_case import SondeCase
+from sonde_case import GOLDEN, SondeCase
 
 PROGRAM = r"""
 #include <pthread.h>
@@ -69,13 +70,13 @@ UNITS = {"us": 1000, "ms": 1000000, "s": 1000000000}
 
 
 class UftraceCase(SondeCase):
-    def record(self, *options, environment=None):
+    def record(self, *options, environment=None, switches=False):
         with open(self.path("program.c"), "w", encoding="utf-8") as file:
             file.write(PROGRAM)
         subprocess.run(["gcc", "-g", "-O1", "-pg", "-pthread", self.path("program.c"), "-o",
                         self.path("program")], check=True, stderr=subprocess.DEVNULL)
-        done = subprocess.run(["uftrace", "record", "--no-event", "-d", self.path("data"), *options,
-                               self.path("program")], check=False, stdout=subprocess.PIPE,
+        done = subprocess.run(["uftrace", "record", *([] if switches else ["--no-event"]), "-d",
+                               self.path("data"), *options, self.path("program")], check=False, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, cwd=self.folder,
                               env={**os.environ, **(environment or {})})
         if done.returncode or not os.path.exists(self.path("data", "info")):
@@ -115,6 +116,47 @@ class UftraceCase(SondeCase):
         self.record()
         # where longjmp() left calls, when they ended is anybody's guess
         self.compare_reports(apart=("jump", "main", "longjmp", "_setjmp", "__longjmp_chk"))
+
+    def test_switches(self):
+        """Times in which a thread did not run are calls, and no part of what it called."""
+        self.record(switches=True)
+        self.compare_reports(apart=("jump", "main", "longjmp", "_setjmp", "__longjmp_chk"))
+        folder = self.path("data")
+        if not any(os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder)
+                   if name.startswith("perf-cpu")):
+            self.skipTest("the system does not tell of switches here")
+        self.assertGreater(self.our_report()["linux:schedule"][2], 0)  # main waited for its threads
+        self.assertIn("program", [track["name"] for track in json.loads(
+            self.sonde("info", "--json", folder))["recordings"][0]["tracks"]])
+
+    def test_odd_switches(self):
+        """What is before the first call and after the last is left out; what is lost, unknown or cut is said."""
+        def record(kind, flags, body, time, tid=17715):
+            body += struct.pack("<IIQ", tid, tid, time)
+            return struct.pack("<IHH", kind, flags, 8 + len(body)) + body
+
+        data = self.path("data")
+        shutil.copytree(os.path.join(os.path.dirname(GOLDEN), "uftrace", "small"), data)
+        with open(os.path.join(data, "17715.dat"), "rb") as file:
+            times = [time for time, _ in struct.iter_unpack("<QQ", file.read())]
+        first, last = times[0], times[-1]
+        out, preempted, back = 0x2000, 0x6000, 0
+        with open(os.path.join(data, "perf-cpu0.dat"), "wb") as file:
+            file.write(record(14, out, b"", first - 9) + record(14, back, b"", first - 5) +
+                       record(14, out, b"", first + 1) + record(14, out, b"", last + 1) +
+                       record(14, back, b"", last + 2) + record(2, 0, struct.pack("<QQ", 0, 7), last) +
+                       record(99, 0, b"", last) + b"cut")
+        with open(os.path.join(data, "perf-cpu1.dat"), "wb") as file:
+            file.write(record(14, back, b"", first + 3) + record(14, preempted, b"", first + 4) +
+                       record(14, back, b"", first + 9) +
+                       record(3, 0, struct.pack("<II", 17715, 17715) + b"worker\0\0", last))
+        ours = self.our_report()
+        self.assertEqual(ours["linux:schedule"], (2, 2, 1))
+        self.assertEqual(ours["linux:schedule (pre-empted)"], (5, 5, 1))
+        self.assertIn("worker", self.sonde("info", data))
+        text = self.sonde("check", "-v", data, expect=(1, 3))
+        for words in ("7 lost by the system", "1 other records", "3 bytes that are passed over"):
+            self.assertIn(words, text)
 
     def test_records(self):
         self.record("-A", "leaf@arg1/d32", "-R", "leaf@retval/d32", "-A", "text@arg1/s,arg2/d32",

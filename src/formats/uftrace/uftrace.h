@@ -84,6 +84,29 @@ struct uftrace_task {
 	uint32_t tid, pid, parent; /* parent: of a fork, else SONDE_NONE */
 };
 
+/* What the kernel told of a task. */
+enum uftrace_note_kind { UFTRACE_GOES_ON, UFTRACE_WAITS, UFTRACE_PREEMPTED, UFTRACE_NAMED };
+
+struct uftrace_note {
+	uint64_t time_ns;
+	const char *name; /* of NAMED; not terminated */
+	uint32_t tid;
+	uint16_t length; /* of the name */
+	uint8_t kind;	 /* enum uftrace_note_kind */
+};
+
+/* Those of one task that were not looked at yet. */
+struct uftrace_notes {
+	const struct uftrace_note *next, *end;
+	struct uftrace_text name; /* the last one so far */
+};
+
+/* A time in which a task did not run. */
+struct uftrace_pause {
+	uint64_t start_ns, end_ns;
+	bool is_preempted; /* it did not wait for anything */
+};
+
 /* What an address of a process stands for. */
 struct uftrace_place {
 	uint32_t function;
@@ -102,6 +125,7 @@ struct uftrace {
 	SONDE_VEC(struct uftrace_symbols) symbols;
 	SONDE_VEC(struct uftrace_session) sessions; /* in the order of the file */
 	SONDE_VEC(struct uftrace_task) task_list;
+	SONDE_VEC(struct uftrace_note) notes; /* by task and time */
 	SONDE_VEC(struct uftrace_arguments) specs;
 	struct sonde_text_map space_ids;  /* (session, process) -> number */
 	struct sonde_text_map module_ids; /* (process, symbols) -> module */
@@ -123,6 +147,14 @@ const struct uftrace_session *uftrace_find_session(const struct uftrace *data, u
 						   uint64_t time_ns, uint64_t *until_ns);
 enum sonde_status uftrace_map_file(struct uftrace *data, const char *name,
 				   struct sonde_mapped_file *file, struct sonde_error *err);
+
+/* uftrace_notes.c: what the kernel told, in files of each processor. */
+enum sonde_status uftrace_read_notes(struct uftrace *data, const struct sonde_folder *folder,
+				     struct sonde_error *err);
+struct uftrace_notes uftrace_find_notes(const struct uftrace *data, uint32_t tid);
+/* Takes the notes before a time up to the next pause; false: there is none. */
+bool uftrace_next_pause(struct uftrace_notes *notes, uint64_t before_ns,
+			struct uftrace_pause *pause);
 
 /* uftrace_symbols.c */
 enum sonde_status uftrace_list_symbols(struct uftrace *data, const struct sonde_folder *folder,

@@ -27,6 +27,19 @@
 #define UFTRACE_DEPTHS 1024 /* deeper ones begin at 0 again */
 #define UFTRACE_ADDRESS(word) ((word) >> 16)
 
+/* perf-cpuN.dat: records of the kernel, each u32 type, u16 flags, u16 size, ..., u32 pid, u32 tid, u64 time in ns. */
+#define PERF_FLAGS 4
+#define PERF_SIZE 6
+#define PERF_HEAD_SIZE 8
+#define PERF_ID_SIZE 16
+#define PERF_LOST_COUNT 16 /* u64 */
+#define PERF_COMM_TID 12   /* u32 */
+#define PERF_COMM_NAME 16
+#define PERF_SWITCH_OUT 0x2000u
+#define PERF_SWITCH_PREEMPTED 0x4000u
+
+enum perf_type { PERF_LOST = 2, PERF_COMM = 3, PERF_EXIT = 4, PERF_FORK = 7, PERF_SWITCH = 14 };
+
 enum uftrace_type { UFTRACE_ENTRY, UFTRACE_EXIT, UFTRACE_LOST, UFTRACE_EVENT };
 
 #endif

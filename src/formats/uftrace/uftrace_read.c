@@ -131,8 +131,11 @@ struct task_reader {
 	const struct uftrace_session *session;
 	uint64_t until_ns; /* of the session */
 	size_t at, passed;
-	uint64_t last_ns;
-	uint32_t base;		  /* depth of the outermost call in this file */
+	uint64_t last_ns; /* of the last record; 0: there was none */
+	struct uftrace_notes notes;
+	uint32_t pause_functions
+		[2];   /* where it waits, where it is pre-empted; SONDE_NONE: not made yet */
+	uint32_t base; /* depth of the outermost call in this file */
 	SONDE_VEC(uint32_t) open; /* functions of calls that are open */
 	uint64_t lost;		  /* records, as the recorder says */
 	uint64_t ended;		  /* calls whose exits are not there */
@@ -311,16 +314,51 @@ static enum sonde_status take_event(struct task_reader *task, uint64_t time_ns, 
 	return add(task, &event, err);
 }
 
+/* Times before a record in which the task did not run: they are calls, as `uftrace report` shows them. */
+static enum sonde_status take_pauses(struct task_reader *task, uint64_t before_ns,
+				     struct sonde_error *err)
+{
+	static const char *const names[] = { "linux:schedule", "linux:schedule (pre-empted)" };
+	const struct sonde_function like = { .process = task->process, .module = SONDE_NONE };
+	enum sonde_status status = SONDE_OK;
+	struct uftrace_pause pause;
+
+	while (!status && uftrace_next_pause(&task->notes, before_ns, &pause)) {
+		uint32_t *function = &task->pause_functions[pause.is_preempted];
+		const char *name = names[pause.is_preempted];
+
+		if (!task->last_ns) /* nothing was called yet */
+			continue;
+		if (*function == SONDE_NONE)
+			status = sonde_intake_function(task->data->intake, &like, name,
+						       strlen(name), function, err);
+		if (!status)
+			status = add(task,
+				     &(struct sonde_intake_event){ .time_ns = pause.start_ns,
+								   .end_ns = pause.end_ns,
+								   .track = task->track,
+								   .kind = SONDE_INTAKE_SPAN,
+								   .function = *function,
+								   .event_type = SONDE_NONE },
+				     err);
+	}
+	return status;
+}
+
 static enum sonde_status take_record(struct task_reader *task, struct sonde_error *err)
 {
 	uint64_t time_ns = sonde_load_u64le(task->file.data + task->at);
 	uint64_t word = sonde_load_u64le(task->file.data + task->at + 8);
+	enum sonde_status status;
 
 	if (UFTRACE_CHECK(word) != UFTRACE_CHECK_VALUE) {
 		resync(task, "a record");
 		return SONDE_OK;
 	}
 	task->at += UFTRACE_RECORD_SIZE;
+	status = take_pauses(task, time_ns, err);
+	if (status)
+		return status;
 	task->last_ns = time_ns;
 	if (time_ns >= task->until_ns)
 		task->session =
@@ -358,6 +396,7 @@ static void tell_findings(const struct task_reader *task)
 static enum sonde_status read_records(struct task_reader *task, struct sonde_error *err)
 {
 	enum sonde_status status = SONDE_OK;
+	uint32_t name = 0;
 
 	task->until_ns = 0; /* the first record finds its session */
 	while (!status && task->file.size - task->at >= UFTRACE_RECORD_SIZE) {
@@ -367,6 +406,13 @@ static enum sonde_status read_records(struct task_reader *task, struct sonde_err
 			task->passed = task->at;
 		}
 	}
+	/* the name it had in the end; that it did not run after its last call is of no interest */
+	while (uftrace_next_pause(&task->notes, UINT64_MAX, &(struct uftrace_pause){ 0 }))
+		continue;
+	if (!status && task->notes.name.size)
+		status = sonde_intake_string(task->data->intake, task->notes.name.at,
+					     task->notes.name.size, &name, err);
+	sonde_intake_track_at(task->data->intake, task->track)->name = name;
 	tell_findings(task);
 	sonde_intake_track_at(task->data->intake, task->track)->dropped_events = task->lost;
 	return status;
@@ -395,7 +441,9 @@ static enum sonde_status name_process(struct task_reader *task, struct sonde_err
 
 static enum sonde_status read_task(struct uftrace *data, const char *name, struct sonde_error *err)
 {
-	struct task_reader task = { .data = data, .name = name };
+	struct task_reader task = { .data = data,
+				    .name = name,
+				    .pause_functions = { SONDE_NONE, SONDE_NONE } };
 	uint32_t tid = (uint32_t)strtoul(name, NULL, 10);
 	const struct uftrace_task *known = uftrace_find_task(data, tid);
 	enum sonde_status status = uftrace_map_file(data, name, &task.file, err);
@@ -405,6 +453,7 @@ static enum sonde_status read_task(struct uftrace *data, const char *name, struc
 				 "records in %s\tit cannot be read", name);
 		return SONDE_OK;
 	}
+	task.notes = uftrace_find_notes(data, tid);
 	task.pid = known ? known->pid : tid;
 	task.is_fork = known && known->parent != SONDE_NONE;
 	if (!status)
@@ -427,19 +476,18 @@ static bool is_task_file(const char *name)
 	return digits && digits < 11 && !strcmp(name + digits, ".dat");
 }
 
-/* What the kernel told, in forms of its own. */
+/* Functions of the kernel, in a form of its own. */
 static void tell_left_out(struct uftrace *data, const char *name)
 {
-	bool is_perf = !strncmp(name, "perf-cpu", 8), is_kernel = !strncmp(name, "kernel-cpu", 10);
 	struct sonde_mapped_file file;
 
-	if ((!is_perf && !is_kernel) || uftrace_map_file(data, name, &file, NULL))
+	if (strncmp(name, "kernel-cpu", 10) != 0 || uftrace_map_file(data, name, &file, NULL))
 		return;
 	if (file.size)
 		EXCHANGE_FINDING(data->recording, UNKNOWN, SONDE_NO_OFFSET,
-				 "calls and events of tasks\t%zu bytes in %s: %s", file.size, name,
-				 is_perf ? "when the system switched tasks, which is not read" :
-					   "functions of the kernel, which are not read");
+				 "calls and events of tasks\t%zu bytes in %s: functions of the "
+				 "kernel, which are not read",
+				 file.size, name);
 	sonde_mapped_file_release(&file);
 }
 
@@ -466,6 +514,8 @@ static enum sonde_status read_folder(struct uftrace *data, const struct sonde_fo
 		status = uftrace_list_symbols(data, folder, err);
 	if (!status)
 		status = uftrace_read_tasks(data, err);
+	if (!status)
+		status = uftrace_read_notes(data, folder, err);
 	for (size_t i = 0; !status && i < folder->count; i++) {
 		if (is_task_file(folder->names[i]))
 			status = read_task(data, folder->names[i], err);
@@ -485,6 +535,7 @@ static void release(struct uftrace *data)
 	sonde_vec_release(&data->maps);
 	sonde_vec_release(&data->sessions);
 	sonde_vec_release(&data->task_list);
+	sonde_vec_release(&data->notes);
 	sonde_vec_release(&data->specs);
 	sonde_vec_release(&data->places);
 	sonde_text_map_release(&data->space_ids);

@@ -29,11 +29,11 @@ millions() {
 	divide "$1" "$2" 0 | awk '{ printf "%.1f", $1 / 1e6 }'
 }
 
-# written FORMAT GOAL [OPTIONS]: a row for the session in that format; the output stays as out.d.
+# written FORMAT GOAL [OPTIONS]: a row for $source in that format; the output stays as out.d.
 written() {
 	format=$1 goal=$2
 	shift 2
-	repeat "$runs" "$sonde" convert -q "$scratch/session" -o "$scratch/out.d" -t "$format" "$@"
+	repeat "$runs" "$sonde" convert -q "$source" -o "$scratch/out.d" -t "$format" "$@"
 	row "to $format${*:+, $2}" "$(millions "$events" "$cpu")" 'M/s CPU' '' '' "$goal"
 	row '  by the clock, and memory' "$(millions "$events" "$wall")" 'M/s' '' '' "$memory MB (below 200)"
 }
@@ -46,6 +46,9 @@ taken() {
 }
 
 "$build/bench/sonde-generate" --events "$events" --threads 4 -o "$scratch/session" >&2
+# profiles are as large as there are ways to call: this has some 20,000, as programs do, and not one for each call
+"$build/bench/sonde-generate" --events "$events" --threads 4 --functions 5 --depth 6 -o "$scratch/paths" >&2
+source=$scratch/session
 echo "conversion of $(divide "$events" 1000000) M events of ATF"
 row '' sonde '' uftrace ratio goal
 written perfetto 'at least 5 a core'
@@ -54,17 +57,19 @@ written parquet 'at least 10'
 written parquet '' --style no-spans
 written csv ''
 written jsonl ''
-written firefox ''
 written speedscope ''
 mv "$scratch/out.d" "$scratch/trace.speedscope.json"
 written chrome ''
 mv "$scratch/out.d" "$scratch/trace.json"
+source=$scratch/paths
+written firefox ''
 written pprof ''
 written folded ''
+written callgrind ''
 taken 'Chrome JSON read' "$scratch/trace.json" 'at least 300'
 taken 'Perfetto read' "$scratch/trace.pftrace" ''
 taken 'speedscope read' "$scratch/trace.speedscope.json" ''
-rm -rf "$scratch"/trace.* "$scratch/session"
+rm -rf "$scratch"/trace.* "$scratch/session" "$scratch/paths"
 
 command -v uftrace >/dev/null || exit 0
 cat >"$scratch/program.c" <<'END'

@@ -63,6 +63,28 @@ void sonde_mapped_file_read_ahead(const struct sonde_mapped_file *file, bool ahe
  */
 void sonde_mapped_file_pass(const struct sonde_mapped_file *file, size_t from, size_t to);
 
+/* What was read of a file and not passed yet; zeroed to begin with. */
+struct sonde_trail {
+	size_t from, to, bytes;
+};
+
+/* These bytes were read: passes them with others now and then, so that it is cheap to say it often. */
+static inline void sonde_mapped_file_leave(const struct sonde_mapped_file *file,
+					   struct sonde_trail *trail, size_t from, size_t to)
+{
+	const size_t enough = (size_t)4 << 20;
+
+	if (!trail->bytes || from < trail->from)
+		trail->from = from;
+	if (to > trail->to)
+		trail->to = to;
+	trail->bytes += to - from;
+	if (trail->bytes < enough)
+		return;
+	sonde_mapped_file_pass(file, trail->from, trail->to);
+	*trail = (struct sonde_trail){ 0 };
+}
+
 enum sonde_path_kind { SONDE_PATH_ABSENT, SONDE_PATH_FILE, SONDE_PATH_FOLDER, SONDE_PATH_OTHER };
 
 /* What is there, following links. Anything that cannot be looked at is ABSENT. */

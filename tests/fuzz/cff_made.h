@@ -76,6 +76,7 @@ static void fuzz_maker(maker_function *function, const uint8_t *data, size_t siz
 	struct sonde_mapped_file image = { 0 };
 	struct sonde_output out;
 	struct cff_maker maker = {
+		.file = &(struct sonde_mapped_file){ .is_copy = true },
 		.input = data,
 		.size = size,
 		.path = "fuzz",

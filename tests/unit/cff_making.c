@@ -18,6 +18,7 @@ enum sonde_status make_image(maker_function *function, const void *data, size_t 
 	struct sonde_error err = { 0 };
 	struct sonde_output out;
 	struct cff_maker maker = {
+		.file = &(struct sonde_mapped_file){ .is_copy = true },
 		.input = copy,
 		.size = size,
 		.path = "test",

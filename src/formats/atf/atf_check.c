@@ -236,6 +236,7 @@ static enum sonde_status check_events(struct thread_check *check, struct sonde_e
 	const struct atf_index *index = &check->segment->index;
 	const struct atf_file *file = &index->file;
 	enum sonde_status status = SONDE_OK;
+	struct sonde_trail trail = { 0 };
 	uint32_t crc = 0;
 
 	for (uint64_t start = 0; start < index->count && status == SONDE_OK;
@@ -249,6 +250,8 @@ static enum sonde_status check_events(struct thread_check *check, struct sonde_e
 			status = check_event(check, i, err);
 		if (status == SONDE_OK)
 			status = sonde_meter_add(check->meter, count * ATF_EVENT_SIZE, err);
+		sonde_mapped_file_leave(&file->map, &trail, atf_index_offset(index, start),
+					atf_index_offset(index, start + count));
 	}
 	if (status < 0 || !file->has_footer)
 		return status;
@@ -342,6 +345,7 @@ struct detail_sums {
 	uint64_t linked[2]; /* first and last index number; first > last: none */
 	uint64_t unlinked;  /* records that belong to no event */
 	uint64_t stop;	    /* where the records end */
+	uint32_t crc;	    /* of all up to there */
 };
 
 /* Payload of a call or return record. */
@@ -464,6 +468,7 @@ static enum sonde_status check_records(struct thread_check *check, struct detail
 	struct atf_detail_record record;
 	enum sonde_status status = SONDE_OK;
 	uint64_t offset = detail->file.begin, reported = offset;
+	struct sonde_trail trail = { 0 };
 
 	*sums = (struct detail_sums){ .linked = { 1, 0 } };
 	while (offset < detail->file.end && status == SONDE_OK) {
@@ -480,6 +485,10 @@ static enum sonde_status check_records(struct thread_check *check, struct detail
 		if (sums->count++ == 0)
 			sums->times[0] = record.timestamp;
 		sums->times[1] = record.timestamp;
+		sums->crc =
+			sonde_crc32(sums->crc, detail->file.map.data + offset, record.total_length);
+		sonde_mapped_file_leave(&detail->file.map, &trail, offset,
+					offset + record.total_length);
 		offset += record.total_length;
 		if (status == SONDE_OK && offset - reported >= BLOCK_EVENTS * ATF_EVENT_SIZE) {
 			status = sonde_meter_add(check->meter, offset - reported, err);
@@ -500,7 +509,8 @@ static void check_detail_frame(struct thread_check *check, const struct detail_s
 	const struct atf_detail *detail = &check->segment->detail;
 	const struct atf_file *file = &detail->file;
 	uint64_t size = file->end - file->begin;
-	uint32_t crc = sonde_crc32(0, file->map.data + file->begin, size);
+	/* bytes behind the last whole record are under the checksum too */
+	uint32_t crc = sonde_crc32(sums->crc, file->map.data + sums->stop, file->end - sums->stop);
 
 	if (detail->footer.checksum == 0 && crc)
 		ATF_FIND(check->diagnostics, DETAIL_CHECKSUM_NONE, file->path,

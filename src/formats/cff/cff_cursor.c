@@ -33,6 +33,7 @@ struct reader {
 	uint32_t chunk; /* of the strings; SONDE_NONE: none */
 	struct cff_strings strings;
 	struct cff_named named;
+	struct sonde_trail trail;
 	/* the batch */
 	size_t limit;
 	struct sonde_event *events;
@@ -101,6 +102,8 @@ static void load_piece(struct reader *reader, const struct cff_piece *piece)
 	reader->stack.frames.count = 0;
 	if (reader->chunk == piece->chunk)
 		return;
+	if (reader->chunk != SONDE_NONE)
+		cff_image_leave(reader->scan->image, &reader->trail, reader->chunk);
 	reader->chunk = piece->chunk;
 	reader->named.functions.count = 0;
 	cff_strings_set(&reader->strings, reader->scan->image,

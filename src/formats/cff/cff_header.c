@@ -229,7 +229,7 @@ static bool find_header(struct cff_header *header, struct source *source)
 		const struct cff_chunk *chunk = &image->chunks.items[i];
 		uint32_t parts = cff_chunk_part_count(image, chunk);
 
-		if (cff_chunk_field(image, chunk, CFF_CHUNK_TYPE) != CFF_CHUNK_FILE_HEADER)
+		if (chunk->type != CFF_CHUNK_FILE_HEADER)
 			continue;
 		for (uint32_t k = 0; k < parts; k++) {
 			struct cff_part part = cff_chunk_part(image, chunk, k);

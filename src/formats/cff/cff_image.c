@@ -194,7 +194,7 @@ static bool check_chunk(struct cff_image *image, size_t number, uint64_t offset,
 static bool check_parts(struct cff_image *image, size_t number, const struct cff_chunk *chunk)
 {
 	uint64_t parts = cff_chunk_part_count(image, chunk);
-	uint32_t type = cff_chunk_field(image, chunk, CFF_CHUNK_TYPE);
+	uint32_t type = chunk->type;
 	uint32_t start = cff_chunk_field(image, chunk, CFF_CHUNK_START);
 	uint32_t end = cff_chunk_field(image, chunk, CFF_CHUNK_END);
 
@@ -220,6 +220,7 @@ static bool check_parts(struct cff_image *image, size_t number, const struct cff
 static enum sonde_status find_chunks(struct cff_image *image, struct sonde_error *err)
 {
 	uint64_t offset = CFF_FILE_SIZE, length;
+	struct sonde_trail trail = { 0 };
 
 	for (size_t number = 0; offset < image->size; number++, offset += length) {
 		uint64_t left = image->size - offset;
@@ -233,12 +234,14 @@ static enum sonde_status find_chunks(struct cff_image *image, struct sonde_error
 		if (length > left)
 			length = left;
 		chunk.length = (uint32_t)length;
+		chunk.type = cff_chunk_field(image, &chunk, CFF_CHUNK_TYPE);
 		if (!check_parts(image, number, &chunk))
 			continue;
 		added = sonde_vec_push(&image->chunks);
 		if (!added)
 			return sonde_fail_nomem(err);
 		*added = chunk;
+		cff_image_leave(image, &trail, (uint32_t)image->chunks.count - 1);
 	}
 	image->whole = offset;
 	return SONDE_OK;
@@ -268,6 +271,7 @@ static enum sonde_status make(struct cff_image *image, struct sonde_error *err)
 	struct sonde_mapped_file *made = calloc(1, sizeof(*made));
 	struct sonde_output out;
 	struct cff_maker maker = {
+		.file = &image->file,
 		.input = image->file.data,
 		.size = image->file.size,
 		.path = image->path,

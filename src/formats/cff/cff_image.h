@@ -19,6 +19,7 @@ enum cff_origin { CFF_BINARY, CFF_JSON, CFF_LEGACY, CFF_CALLS };
 struct cff_chunk {
 	uint64_t offset;
 	uint32_t length; /* what of it is there: less than it says where the file is cut */
+	uint32_t type;	 /* as it says */
 };
 
 struct cff_image {
@@ -27,7 +28,7 @@ struct cff_image {
 	const uint8_t *data;	       /* version 10: file.data, or made of it */
 	size_t size;
 	size_t whole; /* of those, so many bytes are chunks and the head of the file */
-	void *made;   /* private to cff_image.c */
+	struct sonde_mapped_file *made; /* what data lies in where that is not `file` */
 	SONDE_VEC(struct cff_chunk) chunks;
 	const char *path;		    /* borrowed, for findings */
 	struct sonde_diagnostics *findings; /* borrowed: where cff_image_open() put what it found */
@@ -53,6 +54,16 @@ void cff_image_release(struct cff_image *image);
 static inline uint64_t cff_image_offset(const struct cff_image *image, uint64_t offset)
 {
 	return image->origin == CFF_BINARY ? offset : SONDE_NO_OFFSET;
+}
+
+/* A chunk was read and will hardly be read again. */
+static inline void cff_image_leave(const struct cff_image *image, struct sonde_trail *trail,
+				   uint32_t chunk)
+{
+	const struct cff_chunk *left = &image->chunks.items[chunk];
+
+	sonde_mapped_file_leave(image->made ? image->made : &image->file, trail,
+				(size_t)left->offset, (size_t)left->offset + left->length);
 }
 
 /* One part of a chunk; `data` is NULL where it does not lie within the chunk as far as it is there. */
@@ -83,6 +94,7 @@ uint32_t cff_chunk_field(const struct cff_image *image, const struct cff_chunk *
  * which becomes the image; what is wrong goes to findings, with offsets in `input`.
  */
 struct cff_maker {
+	const struct sonde_mapped_file *file; /* what the input lies in */
 	const uint8_t *input;
 	size_t size;
 	const char *path;

@@ -60,8 +60,7 @@ static uint32_t find_chunk(const struct cff_image *image, uint64_t offset)
 			high = middle;
 	}
 	if (!image->chunks.count || image->chunks.items[low].offset != offset ||
-	    cff_chunk_field(image, &image->chunks.items[low], CFF_CHUNK_TYPE) !=
-		    CFF_CHUNK_EVENT_DATA)
+	    image->chunks.items[low].type != CFF_CHUNK_EVENT_DATA)
 		return SONDE_NONE;
 	return (uint32_t)low;
 }

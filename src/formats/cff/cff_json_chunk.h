@@ -33,6 +33,7 @@ struct cff_json_maker {
 	const struct cff_maker *maker;
 	struct sonde_json_reader json;
 	struct cff_json_events events;
+	struct sonde_trail trail;
 	bool has_json_events; /* somewhere in the document */
 	uint32_t wtf_version;
 	uint32_t chunk_count;

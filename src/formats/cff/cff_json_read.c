@@ -13,7 +13,8 @@
 static enum sonde_status read_chunk(struct cff_json_maker *state, struct cff_json_chunk *unused,
 				    struct sonde_error *err)
 {
-	struct cff_json_chunk chunk = cff_json_chunk_at(state->json.offset);
+	const uint64_t start = state->json.offset;
+	struct cff_json_chunk chunk = cff_json_chunk_at(start);
 	enum sonde_status status;
 	bool is_member;
 
@@ -28,7 +29,10 @@ static enum sonde_status read_chunk(struct cff_json_maker *state, struct cff_jso
 		if (status < 0)
 			break;
 	}
-	return cff_json_chunk_finish(state, &chunk, status, err);
+	status = cff_json_chunk_finish(state, &chunk, status, err);
+	sonde_mapped_file_leave(state->maker->file, &state->trail, (size_t)start,
+				(size_t)sonde_json_position(&state->json));
+	return status;
 }
 
 /* Documents */
@@ -171,9 +175,26 @@ static enum sonde_status set_version(const struct cff_json_maker *state, struct 
 				  err);
 }
 
-enum sonde_status cff_make_from_json(const struct cff_maker *maker, struct sonde_error *err)
+/* Piece by piece, so that a large file does not pass through memory at once. */
+static bool has_json_events(const struct cff_maker *maker)
 {
 	static const char word[] = "\"json_event_buffer\"";
+	const size_t piece = (size_t)1 << 20, length = sizeof(word) - 1;
+	struct sonde_trail trail = { 0 };
+
+	for (size_t at = 0; at < maker->size; at += piece) {
+		size_t left = maker->size - at;
+		size_t size = left < piece + length ? left : piece + length;
+
+		if (memmem(maker->input + at, size, word, length))
+			return true;
+		sonde_mapped_file_leave(maker->file, &trail, at, at + size);
+	}
+	return false;
+}
+
+enum sonde_status cff_make_from_json(const struct cff_maker *maker, struct sonde_error *err)
+{
 	struct cff_json_maker state = { .maker = maker, .wtf_version = (uint32_t)CFF_WTF_VERSION };
 	enum sonde_status status = cff_make_head(maker, (uint32_t)CFF_WTF_VERSION, err);
 	struct sonde_error failure = { 0 };
@@ -185,7 +206,7 @@ enum sonde_status cff_make_from_json(const struct cff_maker *maker, struct sonde
 		cff_json_events_release(&state.events);
 		return status;
 	}
-	state.has_json_events = memmem(maker->input, maker->size, word, sizeof(word) - 1) != NULL;
+	state.has_json_events = has_json_events(maker);
 	sonde_json_reader_init(&state.json, (const char *)maker->input, maker->size, NULL, NULL);
 	sonde_json_reader_borrow(&state.json);
 	status = read_documents(&state, &failure);

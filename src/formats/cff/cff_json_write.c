@@ -487,10 +487,11 @@ static void put_chunks(struct json_writer *writer)
 {
 	bool is_partial = writer->style & CFF_JSON_PARTIAL, is_first = true;
 	bool is_bare = is_partial && writer->style & CFF_JSON_SPEC;
+	struct sonde_trail trail = { 0 };
 
 	for (size_t i = 0; i < writer->image->chunks.count && writer->status >= 0; i++) {
 		const struct cff_chunk *chunk = &writer->image->chunks.items[i];
-		uint32_t type = cff_chunk_field(writer->image, chunk, CFF_CHUNK_TYPE);
+		uint32_t type = chunk->type;
 
 		if (type != CFF_CHUNK_FILE_HEADER && type != CFF_CHUNK_EVENT_DATA) {
 			lose(writer, "chunks of unknown types", NO_PLACE, 1);
@@ -502,6 +503,7 @@ static void put_chunks(struct json_writer *writer)
 			put(writer, "{\"chunks\": [");
 		is_first = false;
 		put_chunk(writer, chunk, type);
+		cff_image_leave(writer->image, &trail, (uint32_t)i);
 		if (is_partial)
 			put(writer, is_bare ? "\n" : "]}\n");
 		flush_full(writer);

@@ -176,7 +176,7 @@ static bool has_header(const struct recovery *recovery)
 static uint32_t written_type(const struct recovery *recovery, uint32_t number)
 {
 	const struct cff_image *image = &recovery->file.image;
-	uint32_t type = cff_chunk_field(image, &image->chunks.items[number], CFF_CHUNK_TYPE);
+	uint32_t type = image->chunks.items[number].type;
 
 	return type == CFF_CHUNK_FILE_HEADER && !has_header(recovery) ? CFF_CHUNK_EVENT_DATA : type;
 }
@@ -213,7 +213,7 @@ static bool is_whole(const struct recovery *recovery, uint32_t number)
 	const struct cff_image *image = &recovery->file.image;
 	const struct cff_chunk *chunk = &image->chunks.items[number];
 	const struct cff_buffer *buffer = &recovery->file.scan.buffers.items[number];
-	uint32_t type = cff_chunk_field(image, chunk, CFF_CHUNK_TYPE);
+	uint32_t type = chunk->type;
 	uint32_t start = cff_chunk_field(image, chunk, CFF_CHUNK_START);
 	uint32_t end = cff_chunk_field(image, chunk, CFF_CHUNK_END);
 	size_t next = number + 1 < recovery->mendings.count ?
@@ -464,7 +464,7 @@ static enum sonde_status write_file(struct recovery *recovery, struct sonde_reco
 	}
 	for (uint32_t i = 0; i < image->chunks.count && status == SONDE_OK; i++) {
 		const struct cff_chunk *chunk = &image->chunks.items[i];
-		uint32_t type = cff_chunk_field(image, chunk, CFF_CHUNK_TYPE);
+		uint32_t type = chunk->type;
 		uint64_t written = recovery->made.output.written, copied;
 
 		bool is_good = type == CFF_CHUNK_EVENT_DATA ||

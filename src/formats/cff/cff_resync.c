@@ -140,6 +140,7 @@ static enum sonde_status add(struct cff_image *image, uint64_t offset, uint64_t 
 	*chunk = (struct cff_chunk){
 		.offset = offset,
 		.length = length < UINT32_MAX ? (uint32_t)length : UINT32_MAX,
+		.type = field(image, offset, CFF_CHUNK_TYPE),
 	};
 	return SONDE_OK;
 }

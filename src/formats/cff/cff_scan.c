@@ -170,7 +170,7 @@ enum sonde_status cff_scan_chunk_parts(struct cff_scan *scan, uint32_t number,
 {
 	const struct cff_chunk *chunk = &scan->image->chunks.items[number];
 	uint32_t parts = cff_chunk_part_count(scan->image, chunk);
-	uint32_t type = cff_chunk_field(scan->image, chunk, CFF_CHUNK_TYPE);
+	uint32_t type = chunk->type;
 	enum sonde_status status = SONDE_OK;
 
 	*buffer = (struct cff_buffer){
@@ -514,11 +514,15 @@ static void note_oddities(struct cff_scan *scan, const struct run *run)
 
 enum sonde_status cff_scan_add_buffer(struct cff_scan *scan, struct sonde_error *err)
 {
+	const uint32_t number = (uint32_t)scan->buffers.count;
 	struct cff_buffer *buffer = sonde_vec_push(&scan->buffers);
+	enum sonde_status status;
 
 	if (!buffer)
 		return sonde_fail_nomem(err);
-	return cff_scan_chunk_parts(scan, (uint32_t)scan->buffers.count - 1, buffer, err);
+	status = cff_scan_chunk_parts(scan, number, buffer, err);
+	cff_image_leave(scan->image, &scan->trail, number);
+	return status;
 }
 
 enum sonde_status cff_scan_read_chunk(struct cff_scan *scan, uint32_t number,
@@ -545,6 +549,7 @@ enum sonde_status cff_scan_read_chunk(struct cff_scan *scan, uint32_t number,
 	buffer->size = (uint32_t)(stop - buffer->data);
 	buffer->events = run.ordinal;
 	buffer->definitions = scan->sequence - sequence;
+	cff_image_leave(scan->image, &scan->trail, number);
 	note_oddities(scan, &run);
 	return SONDE_OK;
 }

@@ -218,6 +218,7 @@ struct cff_scan {
 	struct sonde_text_map functions; /* by name; texts of the image and of types */
 	bool has_unnamed;    /* events of functions or event types that no definition told of */
 	bool has_bad_events; /* the pass left a buffer before its end */
+	struct sonde_trail trail;
 	SONDE_VEC(struct cff_action) actions;
 	/* private */
 	uint32_t chunk;		    /* that is read */

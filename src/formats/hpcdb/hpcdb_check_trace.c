@@ -11,6 +11,7 @@ static void check_line(struct hpcdb_check *check, const struct hpcdb_line *line,
 	const char *path = check->trace.file.path;
 	uint64_t before = 0;
 	bool was_idle = false;
+	struct sonde_trail trail = { 0 };
 
 	for (uint64_t i = 0; i < line->count; i++) {
 		uint64_t time = hpcdb_line_time(line, i);
@@ -33,6 +34,8 @@ static void check_line(struct hpcdb_check *check, const struct hpcdb_line *line,
 				    "a context of meta.db\t%" PRIu32, context);
 		before = time;
 		was_idle = !context;
+		sonde_mapped_file_leave(&check->trace.file.mapped, &trail, offset,
+					offset + HPCDB_SAMPLE_SIZE);
 	}
 }
 

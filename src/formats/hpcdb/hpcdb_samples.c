@@ -9,7 +9,9 @@
 struct samples {
 	struct sonde_sample_cursor base;
 	const struct hpcdb_ids *ids;
+	const struct hpcdb_file *file;
 	struct hpcdb_line line;
+	struct sonde_trail trail;
 	uint64_t next;
 	uint32_t track;
 	struct sonde_sample batch[BATCH];
@@ -20,6 +22,7 @@ static enum sonde_status samples_next(struct sonde_sample_cursor *cursor,
 				      struct sonde_error *err)
 {
 	struct samples *self = (struct samples *)cursor;
+	const uint64_t first = self->next;
 
 	(void)err;
 	*samples = self->batch;
@@ -32,6 +35,13 @@ static enum sonde_status samples_next(struct sonde_sample_cursor *cursor,
 			.track = self->track,
 			.context = place == HPCDB_NO_RECORD ? 0 : place,
 		};
+	}
+	if (*count) {
+		size_t offset = (size_t)(self->line.samples - self->file->data);
+
+		sonde_mapped_file_leave(&self->file->mapped, &self->trail,
+					offset + first * HPCDB_SAMPLE_SIZE,
+					offset + self->next * HPCDB_SAMPLE_SIZE);
 	}
 	return *count ? SONDE_OK : SONDE_END;
 }
@@ -72,7 +82,9 @@ enum sonde_status hpcdb_samples_open(struct sonde_recording *recording, uint32_t
 		return sonde_fail_nomem(err);
 	self->base.ops = &samples_ops;
 	self->ids = &database->ids;
+	self->file = &database->trace.file;
 	self->line = (struct hpcdb_line){ 0 };
+	self->trail = (struct sonde_trail){ 0 };
 	self->next = 0;
 	self->track = track;
 	if (track < database->track_count && database->track_lines[track] != SONDE_NONE)

@@ -406,6 +406,7 @@ struct state {
 	const struct track *track;
 	size_t piece;  /* of samples */
 	uint64_t done; /* of that piece */
+	struct sonde_trail trail;
 };
 
 static enum sonde_status open_track(void *data, uint32_t track, void **state,
@@ -452,9 +453,11 @@ static enum sonde_status track_samples(void *state, struct sonde_sample *items, 
 		uint64_t left = piece->count - own->done;
 		size_t part = left < room - *count ? left : room - *count;
 
-		memcpy(items + *count,
-		       own->sink->spooled.data + piece->offset + own->done * sizeof(*items),
-		       part * sizeof(*items));
+		size_t start = (size_t)piece->offset + own->done * sizeof(*items);
+
+		memcpy(items + *count, own->sink->spooled.data + start, part * sizeof(*items));
+		sonde_mapped_file_leave(&own->sink->spooled, &own->trail, start,
+					start + part * sizeof(*items));
 		*count += part;
 		own->done += part;
 		if (own->done == piece->count) {

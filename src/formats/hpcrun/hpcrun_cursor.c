@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/sort.h"
+#include "formats/hpcrun/hpcrun_layout.h"
 #include "formats/hpcrun/hpcrun_read.h"
 
 #define BATCH 4096
@@ -177,14 +178,25 @@ struct samples {
 	struct sonde_key_map contexts;	/* node id -> context */
 	struct sonde_sort_item *sorted; /* time and node id; NULL: the trace is in order */
 	uint64_t position;
+	struct sonde_trail trail;
 	struct hpctrace_record records[BATCH];
 	struct sonde_sample batch[BATCH];
 };
+
+/* Records that were read. */
+static void leave(struct samples *own, uint64_t first, size_t count)
+{
+	size_t start = HPCTRACE_HEADER_SIZE + first * own->trace.record_size;
+
+	sonde_mapped_file_leave(&own->trace.file, &own->trail, start,
+				start + count * own->trace.record_size);
+}
 
 static void take_records(struct samples *own, size_t count)
 {
 	if (!own->sorted) {
 		hpctrace_read(&own->trace, own->position, own->records, count);
+		leave(own, own->position, count);
 		return;
 	}
 	for (size_t i = 0; i < count; i++) {
@@ -295,6 +307,7 @@ static bool is_ordered(struct samples *own)
 	for (uint64_t at = 0; at < own->trace.count; at += BATCH) {
 		size_t count = hpctrace_read(&own->trace, at, own->records, BATCH);
 
+		leave(own, at, count);
 		for (size_t i = 0; i < count; i++) {
 			if (own->records[i].time_ns < last)
 				return false;

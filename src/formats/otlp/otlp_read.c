@@ -407,7 +407,8 @@ static enum sonde_status replay(struct reading *reading, struct sonde_error *err
 {
 	struct sonde_mapped_file file = { 0 };
 	enum sonde_status status = sonde_output_map(&reading->kept, &file, err);
-	size_t at = 0, passed = 0;
+	struct sonde_trail trail = { 0 };
+	size_t at = 0;
 
 	while (!status && at < file.size) {
 		const struct kept *kept = (const struct kept *)(file.data + at);
@@ -430,11 +431,9 @@ static enum sonde_status replay(struct reading *reading, struct sonde_error *err
 		};
 
 		status = sonde_intake_add(reading->intake, &event, err);
-		at += sizeof(*kept) + size + -size % ALIGNMENT;
-		if (at - passed > (size_t)16 << 20) {
-			sonde_mapped_file_pass(&file, passed, at);
-			passed = at;
-		}
+		size = sizeof(*kept) + size + -size % ALIGNMENT;
+		sonde_mapped_file_leave(&file, &trail, at, at + size);
+		at += size;
 	}
 	sonde_mapped_file_release(&file);
 	return status;

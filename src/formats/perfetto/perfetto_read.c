@@ -14,7 +14,6 @@
 #include "formats/perfetto/perfetto.h"
 
 #define PROBED 8192
-#define PASS_STEP ((size_t)4 << 20)
 /* Packets are packed in pieces of less than 512 KB; what unpacks to much more is no trace. */
 #define UNPACK_LIMIT ((size_t)64 << 20)
 
@@ -153,7 +152,8 @@ static enum sonde_status walk(struct perfetto_reader *reader, struct sonde_bytes
 {
 	struct sonde_protobuf_field field;
 	enum sonde_status status;
-	size_t passed = 0, start = 0;
+	struct sonde_trail trail = { 0 };
+	size_t start = 0;
 
 	while (!(status = sonde_protobuf_next(&bytes, &field, err))) {
 		uint64_t place = is_packed ? offset : start;
@@ -164,11 +164,9 @@ static enum sonde_status walk(struct perfetto_reader *reader, struct sonde_bytes
 		}
 		if (status)
 			return status;
+		if (!is_packed)
+			sonde_mapped_file_leave(&reader->file, &trail, start, bytes.position);
 		start = bytes.position;
-		if (is_packed || start - passed < PASS_STEP)
-			continue;
-		sonde_mapped_file_pass(&reader->file, passed, start);
-		passed = start;
 	}
 	return status == SONDE_END ? SONDE_OK : status;
 }

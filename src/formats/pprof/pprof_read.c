@@ -251,15 +251,14 @@ static enum sonde_status take_samples(struct pprof_reading *reading, struct sond
 	struct sonde_bytes bytes = sonde_bytes_of(reading->file.data, reading->file.size);
 	struct sonde_protobuf_field field;
 	enum sonde_status status = SONDE_OK;
-	size_t passed = 0;
+	struct sonde_trail trail = { 0 };
+	size_t start = 0;
 
 	while (!status && !sonde_protobuf_next(&bytes, &field, NULL)) {
 		if (field.number == PPROF_SAMPLE && field.type == SONDE_PROTOBUF_BYTES)
 			status = take_sample(reading, field.bytes, err);
-		if (bytes.position - passed < PPROF_PASS)
-			continue;
-		sonde_mapped_file_pass(&reading->file, passed, bytes.position);
-		passed = bytes.position;
+		sonde_mapped_file_leave(&reading->file, &trail, start, bytes.position);
+		start = bytes.position;
 	}
 	return status;
 }

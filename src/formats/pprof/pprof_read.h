@@ -12,8 +12,6 @@
 #include "base/vec.h"
 #include "formats/exchange.h"
 
-#define PPROF_PASS ((size_t)8 << 20) /* bytes that were read count as memory that long */
-
 struct pprof_text {
 	uint64_t offset;
 	uint64_t size;

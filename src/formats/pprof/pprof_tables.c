@@ -235,7 +235,8 @@ enum sonde_status pprof_read_tables(struct pprof_reading *reading, struct sonde_
 	struct sonde_protobuf_field field;
 	struct sonde_error trouble = { 0 };
 	enum sonde_status status;
-	size_t passed = 0;
+	struct sonde_trail trail = { 0 };
+	size_t start = 0;
 
 	while (!(status = sonde_protobuf_next(&bytes, &field, &trouble))) {
 		if (field.number == PPROF_COMMENT)
@@ -246,10 +247,8 @@ enum sonde_status pprof_read_tables(struct pprof_reading *reading, struct sonde_
 			status = sonde_fail_nomem(err);
 		if (status)
 			return status;
-		if (bytes.position - passed < PPROF_PASS)
-			continue;
-		sonde_mapped_file_pass(&reading->file, passed, bytes.position);
-		passed = bytes.position;
+		sonde_mapped_file_leave(&reading->file, &trail, start, bytes.position);
+		start = bytes.position;
 	}
 	if (status < 0)
 		EXCHANGE_FINDING(reading->recording, TRUNCATED, bytes.position, "a whole field\t%s",

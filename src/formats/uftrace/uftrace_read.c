@@ -9,7 +9,6 @@
 #include "base/json.h"
 #include "formats/uftrace/uftrace.h"
 
-#define PASS_SIZE ((size_t)4 << 20)
 /* A record behind something that was not understood is one where its time is at most so much later. */
 #define RESYNC_NS (UINT64_C(3600) * 1000000000)
 
@@ -130,7 +129,7 @@ struct task_reader {
 	bool is_fork;
 	const struct uftrace_session *session;
 	uint64_t until_ns; /* of the session */
-	size_t at, passed;
+	size_t at;
 	uint64_t last_ns; /* of the last record; 0: there was none */
 	struct uftrace_notes notes;
 	uint32_t pause_functions
@@ -396,15 +395,15 @@ static void tell_findings(const struct task_reader *task)
 static enum sonde_status read_records(struct task_reader *task, struct sonde_error *err)
 {
 	enum sonde_status status = SONDE_OK;
+	struct sonde_trail trail = { 0 };
 	uint32_t name = 0;
 
 	task->until_ns = 0; /* the first record finds its session */
 	while (!status && task->file.size - task->at >= UFTRACE_RECORD_SIZE) {
+		size_t start = task->at;
+
 		status = take_record(task, err);
-		if (task->at - task->passed >= PASS_SIZE) {
-			sonde_mapped_file_pass(&task->file, task->passed, task->at);
-			task->passed = task->at;
-		}
+		sonde_mapped_file_leave(&task->file, &trail, start, task->at);
 	}
 	/* the name it had in the end; that it did not run after its last call is of no interest */
 	while (uftrace_next_pause(&task->notes, UINT64_MAX, &(struct uftrace_pause){ 0 }))

@@ -68,6 +68,14 @@ struct sonde_trail {
 	size_t from, to, bytes;
 };
 
+/* Passes all of a trail: nothing more will be read. */
+static inline void sonde_mapped_file_leave_all(const struct sonde_mapped_file *file,
+					       struct sonde_trail *trail)
+{
+	sonde_mapped_file_pass(file, trail->from, trail->to);
+	*trail = (struct sonde_trail){ 0 };
+}
+
 /* These bytes were read: passes them with others now and then, so that it is cheap to say it often. */
 static inline void sonde_mapped_file_leave(const struct sonde_mapped_file *file,
 					   struct sonde_trail *trail, size_t from, size_t to)
@@ -79,10 +87,8 @@ static inline void sonde_mapped_file_leave(const struct sonde_mapped_file *file,
 	if (to > trail->to)
 		trail->to = to;
 	trail->bytes += to - from;
-	if (trail->bytes < enough)
-		return;
-	sonde_mapped_file_pass(file, trail->from, trail->to);
-	*trail = (struct sonde_trail){ 0 };
+	if (trail->bytes >= enough)
+		sonde_mapped_file_leave_all(file, trail);
 }
 
 enum sonde_path_kind { SONDE_PATH_ABSENT, SONDE_PATH_FILE, SONDE_PATH_FOLDER, SONDE_PATH_OTHER };

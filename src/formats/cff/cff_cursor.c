@@ -73,6 +73,7 @@ static enum sonde_status reader_prepare(struct reader *reader, struct sonde_erro
 
 static void reader_release(struct reader *reader)
 {
+	sonde_mapped_file_leave_all(cff_image_mapping(reader->scan->image), &reader->trail);
 	free(reader->events);
 	free(reader->offsets);
 	free(reader->types);

@@ -227,10 +227,9 @@ static bool find_header(struct cff_header *header, struct source *source)
 
 	for (size_t i = 0; i < image->chunks.count; i++) {
 		const struct cff_chunk *chunk = &image->chunks.items[i];
-		uint32_t parts = cff_chunk_part_count(image, chunk);
+		bool is_header = chunk->type == CFF_CHUNK_FILE_HEADER;
+		uint32_t parts = is_header ? cff_chunk_part_count(image, chunk) : 0;
 
-		if (chunk->type != CFF_CHUNK_FILE_HEADER)
-			continue;
 		for (uint32_t k = 0; k < parts; k++) {
 			struct cff_part part = cff_chunk_part(image, chunk, k);
 

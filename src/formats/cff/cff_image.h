@@ -56,14 +56,20 @@ static inline uint64_t cff_image_offset(const struct cff_image *image, uint64_t 
 	return image->origin == CFF_BINARY ? offset : SONDE_NO_OFFSET;
 }
 
+/* What the data of an image lies in. */
+static inline const struct sonde_mapped_file *cff_image_mapping(const struct cff_image *image)
+{
+	return image->made ? image->made : &image->file;
+}
+
 /* A chunk was read and will hardly be read again. */
 static inline void cff_image_leave(const struct cff_image *image, struct sonde_trail *trail,
 				   uint32_t chunk)
 {
 	const struct cff_chunk *left = &image->chunks.items[chunk];
 
-	sonde_mapped_file_leave(image->made ? image->made : &image->file, trail,
-				(size_t)left->offset, (size_t)left->offset + left->length);
+	sonde_mapped_file_leave(cff_image_mapping(image), trail, (size_t)left->offset,
+				(size_t)left->offset + left->length);
 }
 
 /* One part of a chunk; `data` is NULL where it does not lie within the chunk as far as it is there. */

@@ -44,7 +44,6 @@ enum sonde_status cff_writer_make_json(struct cff_writer *writer, struct sonde_e
 static enum sonde_status write_bytes(struct cff_writer *writer, const struct cff_image *image,
 				     struct sonde_error *err)
 {
-	const struct sonde_mapped_file *mapping = image->made ? image->made : &image->file;
 	struct sonde_trail trail = { 0 };
 	enum sonde_status status = SONDE_OK;
 
@@ -52,7 +51,7 @@ static enum sonde_status write_bytes(struct cff_writer *writer, const struct cff
 		size_t size = image->size - done < PIECE ? image->size - done : PIECE;
 
 		status = sonde_output_write(&writer->output, image->data + done, size, err);
-		sonde_mapped_file_leave(mapping, &trail, done, done + size);
+		sonde_mapped_file_leave(cff_image_mapping(image), &trail, done, done + size);
 		done += size;
 	}
 	return status < 0 ? status : sonde_output_close(&writer->output, err);

@@ -55,7 +55,10 @@ static void samples_seek(struct sonde_sample_cursor *cursor, uint64_t time_ns)
 
 static void samples_free(struct sonde_sample_cursor *cursor)
 {
-	free(cursor);
+	struct samples *self = (struct samples *)cursor;
+
+	sonde_mapped_file_leave_all(&self->file->mapped, &self->trail);
+	free(self);
 }
 
 static const struct sonde_sample_cursor_ops samples_ops = {

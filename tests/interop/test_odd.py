@@ -5,8 +5,10 @@ has the right counts and names.
 """
 import json
 import os
+import shutil
 import subprocess
 import sys
+import unittest
 
 import odd_recordings
 import tap
@@ -24,6 +26,9 @@ CHANGED_NAMES = {
                "line\nfeed\ttab\x01\x7f": "line\\nfeed\\ttab\\x01\\x7f",
                "sep\u2028par\u2029": "sep\\u2028par\\u2029", "\u202eright to left": "\\u202eright to left"},
 }
+# Of 16 million events, of which any of these takes more than that.
+LARGE_FORMATS = ("atf", "cff", "cff-json", "hpcrun", "hpcdb", "perfetto", "chrome")
+LARGE_LIMIT = 100 << 10  # kB
 DEPTH_LIMITS = {}  # by format: how deep its stacks may be
 
 
@@ -121,6 +126,27 @@ class Odd(SondeCase):
                 self.assertEqual(len(info["tracks"]), count, name)
             if "calls" in holds:
                 self.assertEqual(info["events"], 4 * count, name)
+
+    @unittest.skipIf(SANITIZED, "memory is measured")
+    def test_large(self):
+        """What is in memory does not grow with how many events there are, in either direction."""
+        text = self.path("some.json")
+        with open(text, "w", encoding="utf-8") as file:
+            file.write("[")
+            for i in range(500_000):
+                file.write(f'{{"ph":"B","pid":1,"tid":1,"ts":{i},"name":"f{i % 7}"}},\n'
+                           f'{{"ph":"E","pid":1,"tid":1,"ts":{i}.5}},\n')
+            file.write('{"ph":"i","pid":1,"tid":1,"ts":500000,"name":"end"}]')
+        some, many = self.path("some"), self.path("many")
+        self.sonde("convert", "-q", text, "-o", some, "-t", "atf")
+        self.sonde("merge", "-q", *[some] * 16, "-o", many)
+        for name in LARGE_FORMATS:
+            with self.subTest(format=name):
+                target, memory = self.convert(many, name)
+                self.assertLess(memory, LARGE_LIMIT, f"to {name}: {memory} kB")
+                _, memory = self.convert(target, "folded", "back")
+                self.assertLess(memory, LARGE_LIMIT, f"from {name}: {memory} kB")
+            shutil.rmtree(target, True)
 
     def test_counters(self):
         source = odd_recordings.only_counters(self.path("counters"))

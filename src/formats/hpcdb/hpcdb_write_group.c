@@ -25,6 +25,7 @@ struct hpcdb_transposer {
 	SONDE_VEC(struct run) runs;
 	SONDE_VEC(uint64_t) keys; /* of each context and slot: numbers, then offsets in blocks */
 	SONDE_VEC(struct tally) tallies; /* of each slot of a context */
+	SONDE_VEC(uint32_t) blocks; /* of each track: the last one of its index that was read */
 	uint8_t index[BLOCK_ENTRIES * HPCDB_PROFILE_INDEX_SIZE];
 };
 
@@ -41,6 +42,7 @@ void hpcdb_transposer_free(struct hpcdb_transposer *transposer)
 	sonde_vec_release(&transposer->runs);
 	sonde_vec_release(&transposer->keys);
 	sonde_vec_release(&transposer->tallies);
+	sonde_vec_release(&transposer->blocks);
 	free(transposer);
 }
 
@@ -93,6 +95,41 @@ static enum sonde_status find_block(struct hpcdb_transposer *transposer,
 	}
 	*block = low;
 	return SONDE_OK;
+}
+
+static enum sonde_status read_block(struct hpcdb_transposer *transposer,
+				    const struct hpcdb_job *job, const struct hpcdb_plane *plane,
+				    uint32_t block, uint32_t *entries, struct sonde_error *err)
+{
+	uint64_t first = (uint64_t)block * BLOCK_ENTRIES;
+	uint64_t left = first < plane->contexts ? plane->contexts - first : 0;
+
+	*entries = left < BLOCK_ENTRIES ? (uint32_t)left : BLOCK_ENTRIES;
+	return read_index(transposer, job, plane, (uint32_t)first, *entries, err);
+}
+
+/*
+ * Reads the block of the index where a group begins. Groups come in order, so that it mostly is the one where the
+ * last group ended, *block, or the next.
+ */
+static enum sonde_status read_first_block(struct hpcdb_transposer *transposer,
+					  const struct hpcdb_job *job,
+					  const struct hpcdb_plane *plane, uint32_t context,
+					  uint32_t *block, uint32_t *entries,
+					  struct sonde_error *err)
+{
+	enum sonde_status status;
+
+	for (unsigned int tries = 0; tries < 2; tries++, ++*block) {
+		status = read_block(transposer, job, plane, *block, entries, err);
+		if (status < 0 || !*entries || (*block && context_at(transposer, 0) > context))
+			break;
+		if (context_at(transposer, *entries - 1) >= context)
+			return SONDE_OK;
+	}
+	if (status >= 0)
+		status = find_block(transposer, job, plane, context, block, err);
+	return status < 0 ? status : read_block(transposer, job, plane, *block, entries, err);
 }
 
 /* What was found of a track so far. */
@@ -161,19 +198,17 @@ static enum sonde_status read_track(struct hpcdb_transposer *transposer,
 	const struct hpcdb_plane *plane = &job->planes[track];
 	struct span span = { .track = track };
 	size_t first_run = transposer->runs.count;
-	uint32_t block = 0;
+	uint32_t *block = &transposer->blocks.items[track], entries;
 	uint64_t size;
 	char *place;
-	enum sonde_status status = find_block(transposer, job, plane, group->first, &block, err);
+	enum sonde_status status =
+		read_first_block(transposer, job, plane, group->first, block, &entries, err);
 
-	for (uint64_t at = (uint64_t)block * BLOCK_ENTRIES;
-	     at < plane->contexts && !span.is_whole && status >= 0; at += BLOCK_ENTRIES) {
-		uint32_t left = plane->contexts - (uint32_t)at;
-		uint32_t count = left < BLOCK_ENTRIES ? left : BLOCK_ENTRIES;
-
-		status = read_index(transposer, job, plane, (uint32_t)at, count, err);
-		if (status >= 0)
-			status = add_runs(transposer, group, &span, count, err);
+	while (status >= 0 && entries) {
+		status = add_runs(transposer, group, &span, entries, err);
+		if (status < 0 || span.is_whole || entries < BLOCK_ENTRIES)
+			break;
+		status = read_block(transposer, job, plane, ++*block, &entries, err);
 	}
 	if (status < 0)
 		return status;
@@ -360,8 +395,11 @@ enum sonde_status hpcdb_transpose(struct hpcdb_transposer *transposer, const str
 	sonde_buffer_clear(&transposer->raw);
 	transposer->runs.count = 0;
 	if (!sonde_vec_reserve(&transposer->keys, keys + 1) ||
-	    !sonde_vec_reserve(&transposer->tallies, (size_t)job->plan.slot_count + 1))
+	    !sonde_vec_reserve(&transposer->tallies, (size_t)job->plan.slot_count + 1) ||
+	    !sonde_vec_reserve(&transposer->blocks, job->world->track_count))
 		return sonde_fail_nomem(err);
+	while (transposer->blocks.count < job->world->track_count)
+		transposer->blocks.items[transposer->blocks.count++] = 0;
 	memset(transposer->keys.items, 0, keys * sizeof(*transposer->keys.items));
 	for (uint32_t i = 0; i < job->world->track_count && status >= 0; i++)
 		status = read_track(transposer, job, group, i, err);

@@ -2,10 +2,8 @@
 /* What other tools' formats share: findings, files that may be packed, the end of an intake, anchors. */
 #include "formats/exchange.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "codec/packed_file.h"
 
@@ -96,13 +94,9 @@ enum sonde_status exchange_finish(struct sonde_recording *recording, struct sond
 int exchange_begins_with(const char *path, const char *text)
 {
 	char head[256];
-	size_t length = strlen(text);
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	ssize_t size = fd < 0 ? -1 : pread(fd, head, sizeof(head), 0);
+	size_t length = strlen(text), size = sonde_packed_file_peek(path, head, sizeof(head));
 
-	if (fd >= 0)
-		close(fd);
-	return size >= (ssize_t)length && !memcmp(head, text, length) ? 100 : 0;
+	return size >= length && !memcmp(head, text, length) ? 100 : 0;
 }
 
 void exchange_put_anchors(const struct sonde_definitions *definitions,

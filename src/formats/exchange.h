@@ -58,7 +58,7 @@ enum sonde_status exchange_check(const struct sonde_format *format, const char *
 				 struct sonde_diagnostics *diagnostics, struct sonde_error *err);
 
 /*
- * 100 where a file begins with this text, else 0: the probe of a format that is only written, whose own
+ * 100 where a file, packed or not, begins with this text, else 0: the probe of a format that is only written, whose own
  * files a new one may take the place of.
  */
 int exchange_begins_with(const char *path, const char *text);

@@ -69,9 +69,12 @@ run convert trace -o trace.firefox.json.gz
 exits 0 "packed"
 gzip -dc trace.firefox.json.gz | cmp -s - trace.firefox.json
 ok $? "with the same in it"
+run convert --force trace -o trace.firefox.json.gz
+exits 0 "a packed one is replaced where that is asked for"
 run convert database -o database.firefox.json
 exits 0 "a profile for the Firefox Profiler"
-run info trace.firefox.json
+run info trace.firefox.json.gz
 exits 3 "it is not read"
+err_has 'recordings in format firefox are written here, not read' "and that is said"
 
 finish

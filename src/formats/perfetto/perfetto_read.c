@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "codec/codec.h"
-#include "codec/gzip.h"
+#include "codec/packed_file.h"
 #include "formats/perfetto/perfetto.h"
 
 #define PROBED 8192
@@ -449,24 +449,9 @@ static int judge(struct sonde_bytes bytes, bool is_whole)
 
 int perfetto_probe(const char *path)
 {
-	struct sonde_mapped_file file = { 0 };
-	struct sonde_gzip_reader *gzip = NULL;
 	uint8_t start[PROBED];
-	size_t size = 0;
-	int sure = 0;
+	size_t size = sonde_packed_file_peek(path, start, sizeof(start));
 
-	if (sonde_path_kind(path) != SONDE_PATH_FILE || sonde_mapped_file_open(&file, path, NULL))
-		return 0;
-	if (sonde_gzip_is(file.data, file.size)) {
-		if (!sonde_gzip_reader_new(file.data, file.size, &gzip, NULL))
-			(void)sonde_gzip_reader_next(gzip, start, sizeof(start), &size, NULL);
-		sonde_gzip_reader_free(gzip);
-	} else if (file.size && file.data[0] == 0x0a) {
-		size = file.size < sizeof(start) ? file.size : sizeof(start);
-		memcpy(start, file.data, size);
-	}
-	if (size)
-		sure = judge(sonde_bytes_of(start, size), size < sizeof(start));
-	sonde_mapped_file_release(&file);
-	return sure;
+	return size && start[0] == 0x0a ? judge(sonde_bytes_of(start, size), size < sizeof(start)) :
+					  0;
 }

@@ -150,12 +150,14 @@ class UftraceCase(SondeCase):
             file.write(record(14, back, b"", first + 3) + record(14, preempted, b"", first + 4) +
                        record(14, back, b"", first + 9) +
                        record(3, 0, struct.pack("<II", 17715, 17715) + b"worker\0\0", last))
+        os.mkdir(os.path.join(data, "perf-cpu2.dat"))
         ours = self.our_report()
         self.assertEqual(ours["linux:schedule"], (2, 2, 1))
         self.assertEqual(ours["linux:schedule (pre-empted)"], (5, 5, 1))
         self.assertIn("worker", self.sonde("info", data))
         text = self.sonde("check", "-v", data, expect=(1, 3))
-        for words in ("7 lost by the system", "1 other records", "3 bytes that are passed over"):
+        for words in ("7 lost by the system", "1 other records", "3 bytes that are passed over",
+                      "perf-cpu2.dat"):
             self.assertIn(words, text)
 
     def test_records(self):

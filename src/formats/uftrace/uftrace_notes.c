@@ -120,8 +120,14 @@ enum sonde_status uftrace_read_notes(struct uftrace *data, const struct sonde_fo
 			return sonde_fail_nomem(err);
 		*file = (struct sonde_mapped_file){ 0 };
 		status = uftrace_map_file(data, folder->names[i], file, err);
-		if (!status)
+		if (!status) {
 			status = read_file(data, folder->names[i], file, err);
+		} else if (status != SONDE_NOMEM) {
+			EXCHANGE_FINDING(data->recording, RECORD, SONDE_NO_OFFSET,
+					 "switches of tasks in %s\tit cannot be read",
+					 folder->names[i]);
+			status = SONDE_OK;
+		}
 	}
 	if (data->notes.count)
 		qsort(data->notes.items, data->notes.count, sizeof(*data->notes.items),

@@ -140,6 +140,8 @@ struct uftrace_notes uftrace_find_notes(const struct uftrace *data, uint32_t tid
 	size_t low = 0, high = data->notes.count;
 	struct uftrace_notes notes = { 0 };
 
+	if (!high)
+		return notes;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 

@@ -498,15 +498,18 @@ static void put_attributes(struct cli *cli, const struct info *info)
 static void put_next_steps(struct cli *cli, const struct info *info)
 {
 	const char *path = sonde_recording_path(info->recording);
+	bool can_recover = sonde_format_info(info->recording->format)->can_recover;
 
 	if (!sonde_diagnostics_count(info->diagnostics, SONDE_WARNING) || info->recording->title)
 		return;
 	sonde_buffer_put_text(&cli->out, "\n  sonde check ");
 	cli_put_escaped(&cli->out, path);
-	sonde_buffer_put_text(&cli->out, "           tells each fault and its place\n"
-					 "  sonde recover ");
+	sonde_buffer_put_text(&cli->out, "           tells each fault and its place\n");
+	sonde_buffer_put_text(&cli->out, can_recover ? "  sonde recover " : "  sonde convert ");
 	cli_put_escaped(&cli->out, path);
-	sonde_buffer_put_text(&cli->out, " -o NEW  writes a finished copy of what survives\n");
+	sonde_buffer_put_text(&cli->out,
+			      can_recover ? " -o NEW  writes a finished copy of what survives\n" :
+					    " -o NEW  writes all of it that can be read\n");
 }
 
 void cli_put_info(struct cli *cli, struct sonde_recording *recording)

@@ -59,6 +59,7 @@ exits 0 "its samples become calls"
 head -c 150 foreign.json >cut.json
 run info cut.json
 out_has '^  state +damaged: ' "one that is cut off is told of"
+out_has '^  sonde convert cut.json -o NEW ' "what is left is had by converting it"
 
 run convert trace -o trace.firefox.json
 exits 0 "calls for the Firefox Profiler"

@@ -21,7 +21,7 @@ enum sonde_status exchange_values_take(struct exchange_values *values, uint32_t 
 	for (size_t i = 0; i < count; i++) {
 		struct exchange_point *point;
 
-		if (items[i].metric >= values->metric_count)
+		if (!values->metrics || items[i].metric >= values->metric_count)
 			continue;
 		if (!isfinite(items[i].value) || items[i].value < least) {
 			values->refused++;

@@ -473,7 +473,9 @@ static void put_spec(struct perfetto_reader *reader, enum sonde_argument_type ty
 	sonde_buffer_put_text(out, out->size ? ", " : "");
 	sonde_buffer_put_text(out, sonde_argument_type_name(type));
 	sonde_buffer_put_text(out, is_array ? "[] " : " ");
-	sonde_buffer_put_text(out, sonde_definitions_string(reader->recording->definitions, name));
+	/* an entry may have an id and no name */
+	sonde_buffer_put_text(
+		out, name ? sonde_definitions_string(reader->recording->definitions, name) : "_");
 }
 
 enum sonde_status perfetto_take_annotation(struct perfetto_reader *reader,

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "base/bytes.h"
+#include "base/search.h"
 #include "formats/cff/cff_findings.h"
 #include "formats/cff/cff_json_chunk.h"
 
@@ -186,7 +187,7 @@ static bool has_json_events(const struct cff_maker *maker)
 		size_t left = maker->size - at;
 		size_t size = left < piece + length ? left : piece + length;
 
-		if (memmem(maker->input + at, size, word, length))
+		if (sonde_search(maker->input + at, size, word, length))
 			return true;
 		sonde_mapped_file_leave(maker->file, &trail, at, at + size);
 	}

@@ -11,11 +11,11 @@
 #include "base/file.h"
 #include "symbols/dwarf_file.h"
 
-/* Inlined calls within blocks within inlined calls: deeper is no real program. */
+/*
+ * Inlined calls within blocks within inlined calls: deeper is no real program. Nor is an entry passed more
+ * often: once for each one around it, where the file does not say where those end.
+ */
 enum { DEPTH_MAX = 400 };
-
-/* Each entry is passed once for each one around it, where the file does not say where those end. */
-enum { PASSES_MAX = 64 };
 
 /* Every file has this many ranges, and more than one for each byte of it none. */
 #define RANGES_LEAST 65536
@@ -133,33 +133,26 @@ struct level {
 };
 
 struct walk {
-	uint64_t bytes_left; /* how many bytes of entries may still be passed */
+	const char *first, *furthest; /* the entries that were reached */
+	uint64_t passed;	      /* how many bytes of entries, those passed again with them */
 	size_t depth;
 	struct level levels[DEPTH_MAX];
 };
 
-/* How many bytes the unit has, from its first entry on. */
-static uint64_t unit_size(Dwarf_Die *top)
+/*
+ * Passes from one entry to a later one, or to the end of its level; false where that leads back, or too
+ * often over the same. What was reached is the measure, since the size that a damaged unit gives may be any.
+ */
+static bool pass(struct walk *walk, const Dwarf_Die *from, const Dwarf_Die *to)
 {
-	Dwarf_Off entry = dwarf_dieoffset(top), next;
-	size_t header_size;
+	const char *before = from->addr, *after = to->addr;
 
-	if (dwarf_next_unit(dwarf_cu_getdwarf(top->cu), entry - dwarf_cuoffset(top), &next,
-			    &header_size, NULL, NULL, NULL, NULL, NULL, NULL) != 0 ||
-	    next <= entry)
-		return 0;
-	return next - entry;
-}
-
-/* Passes from one entry to a later one; false where that leads back, or too often over the same. */
-static bool pass(struct walk *walk, Dwarf_Die *from, Dwarf_Die *to)
-{
-	Dwarf_Off before = dwarf_dieoffset(from), after = dwarf_dieoffset(to);
-
-	if (after <= before || after - before > walk->bytes_left)
+	if (after <= before)
 		return false;
-	walk->bytes_left -= after - before;
-	return true;
+	if (after > walk->furthest)
+		walk->furthest = after;
+	walk->passed += (uint64_t)(after - before);
+	return walk->passed <= (uint64_t)(walk->furthest - walk->first) * DEPTH_MAX;
 }
 
 static bool descend(struct walk *walk)
@@ -173,15 +166,20 @@ static bool descend(struct walk *walk)
 	return true;
 }
 
-/* To the next entry beside this one or beside one around it. */
+/*
+ * To the next entry beside this one or beside one around it. libdw leaves in `next` where a level ended. In a
+ * damaged unit it may find no end, after a search through all that follows; none is begun anew then.
+ */
 static bool advance(struct walk *walk)
 {
 	for (;; walk->depth--) {
 		struct level *level = &walk->levels[walk->depth];
-		Dwarf_Die next;
+		Dwarf_Die next = { 0 };
+		bool is_end = dwarf_siblingof(&level->entry, &next) != 0;
 
-		if (dwarf_siblingof(&level->entry, &next) == 0 &&
-		    pass(walk, &level->entry, &next)) {
+		if (!pass(walk, &level->entry, &next))
+			return false;
+		if (!is_end) {
 			level->entry = next;
 			return true;
 		}
@@ -194,9 +192,9 @@ bool dwarf_unit_walk(Dwarf_Die *top, struct dwarf_visitor *visitor)
 {
 	struct walk walk = { .depth = 0 };
 
-	walk.bytes_left = unit_size(top) * PASSES_MAX;
 	if (dwarf_child(top, &walk.levels[0].entry) != 0)
 		return true;
+	walk.first = walk.furthest = walk.levels[0].entry.addr;
 	do {
 		struct level *level = &walk.levels[walk.depth];
 		int tag = dwarf_tag(&level->entry);

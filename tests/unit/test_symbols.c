@@ -501,6 +501,44 @@ static void test_damaged(void **state)
 	sonde_mapped_file_release(&file);
 }
 
+/*
+ * Functions of which each holds a namespace that has no end. A search for it goes through all that follow, so
+ * one search for each function would take hours.
+ */
+static void test_levels_without_end(void **state)
+{
+	struct sonde_symbols *symbols;
+	struct sonde_symbol symbol;
+	const char *file;
+	uint32_t line;
+
+	(void)state;
+	put_file("sample.s", ".text\n.globl main\n.type main, @function\n"
+			     "main: ret\n"
+			     ".size main, . - main\n"
+			     ".section .debug_abbrev, \"\", @progbits\n"
+			     ".byte 1, 0x11, 1, 0x11, 1, 0x12, 7, 0, 0\n" /* unit: addresses */
+			     ".byte 2, 0x2e, 1, 1, 0x13, 0, 0\n" /* function: the next one */
+			     ".byte 3, 0x39, 1, 0, 0, 0\n"	 /* namespace */
+			     ".section .debug_info, \"\", @progbits\n"
+			     "unit: .long end - start\n"
+			     "start: .short 4\n"
+			     ".long 0\n"
+			     ".byte 8, 1\n"
+			     ".quad main, 1\n"
+			     ".rept 200000\n"
+			     ".byte 2\n"
+			     ".long . - unit + 5\n"
+			     ".byte 3\n"
+			     ".endr\n"
+			     "end:\n");
+	assert_true(run_quietly("gcc sample.s -o sample"));
+	symbols = open_symbols("sample");
+	assert_true(find_name(symbols, "main", &symbol));
+	assert_false(sonde_symbols_line(symbols, symbol.address, &file, &line));
+	sonde_symbols_free(symbols);
+}
+
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
 
 int main(void)
@@ -518,6 +556,7 @@ int main(void)
 		cmocka_unit_test(test_libc),
 		IN_FOLDER(test_no_program),
 		IN_FOLDER(test_damaged),
+		IN_FOLDER(test_levels_without_end),
 	};
 
 	return cmocka_run_group_tests_name("symbols", tests, NULL, NULL);

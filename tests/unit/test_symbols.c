@@ -508,7 +508,7 @@ static void test_damaged(void **state)
 static void test_levels_without_end(void **state)
 {
 	struct sonde_symbols *symbols;
-	struct sonde_symbol symbol;
+	struct sonde_symbol symbol = { 0 };
 	const char *file;
 	uint32_t line;
 

@@ -20,19 +20,26 @@ least_of_column() {
 		"$scratch/figures"
 }
 
-# repeat COUNT COMMAND...: $cpu and $wall in seconds, $memory in MB, each the least of COUNT runs. A command may
-# write $scratch/out.d, which is removed before each.
+# once FIGURES COMMAND...: runs it and adds a line to the file FIGURES: seconds of processor time, seconds that went
+# by, kB of memory. A command may write $scratch/out.d, which is removed before.
+once() {
+	figures=$1
+	shift
+	rm -rf "$scratch/out.d"
+	"$build/bench/sonde-cpu" --all "$scratch/one" "$@" >"$scratch/text" 2>"$scratch/log" || {
+		cat "$scratch/log" >&2
+		exit 3
+	}
+	cat "$scratch/one" >>"$figures"
+}
+
+# repeat COUNT COMMAND...: $cpu and $wall in seconds, $memory in MB, each the least of COUNT runs.
 repeat() {
 	left=$1
 	shift
 	: >"$scratch/figures"
 	while [ "$left" -gt 0 ]; do
-		rm -rf "$scratch/out.d"
-		"$build/bench/sonde-cpu" --all "$scratch/one" "$@" >"$scratch/text" 2>"$scratch/log" || {
-			cat "$scratch/log" >&2
-			exit 3
-		}
-		cat "$scratch/one" >>"$scratch/figures"
+		once "$scratch/figures" "$@"
 		left=$((left - 1))
 	done
 	cpu=$(least_of_column 1)

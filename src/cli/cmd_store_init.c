@@ -104,6 +104,7 @@ static void put_settings(const struct init_options *options, struct sonde_store_
 static int run(struct cli *cli, const void *options)
 {
 	struct sonde_store_settings settings;
+	struct sonde_buffer word = { 0 };
 	struct sonde_error err = { 0 };
 
 	if (sonde_path_kind(cli->operands[0]) == SONDE_PATH_FILE)
@@ -116,7 +117,8 @@ static int run(struct cli *cli, const void *options)
 		cli_put_escaped(&cli->out, cli->operands[0]);
 		sonde_buffer_put_char(&cli->out, '\n');
 	}
-	cli_next(cli, "sonde store serve %s", cli->operands[0]);
+	cli_next(cli, "sonde store serve %s", cli_shell_word(&word, cli->operands[0]));
+	sonde_buffer_release(&word);
 	return CLI_OK;
 }
 

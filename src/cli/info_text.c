@@ -497,11 +497,10 @@ static void put_attributes(struct cli *cli, const struct info *info)
 
 static void put_next_steps(struct cli *cli, const struct info *info)
 {
-	const char *path = sonde_recording_path(info->recording);
+	struct sonde_buffer word = { 0 };
+	const char *path = cli_shell_word(&word, sonde_recording_path(info->recording));
 	bool can_recover = sonde_format_info(info->recording->format)->can_recover;
 
-	if (!sonde_diagnostics_count(info->diagnostics, SONDE_WARNING) || info->recording->title)
-		return;
 	sonde_buffer_put_text(&cli->out, "\n  sonde check ");
 	cli_put_escaped(&cli->out, path);
 	sonde_buffer_put_text(&cli->out, "           tells each fault and its place\n");
@@ -510,6 +509,7 @@ static void put_next_steps(struct cli *cli, const struct info *info)
 	sonde_buffer_put_text(&cli->out,
 			      can_recover ? " -o NEW  writes a finished copy of what survives\n" :
 					    " -o NEW  writes all of it that can be read\n");
+	sonde_buffer_release(&word);
 }
 
 void cli_put_info(struct cli *cli, struct sonde_recording *recording)
@@ -534,5 +534,6 @@ void cli_put_info(struct cli *cli, struct sonde_recording *recording)
 		put_resources(cli, &info);
 		put_attributes(cli, &info);
 	}
-	put_next_steps(cli, &info);
+	if (sonde_diagnostics_count(info.diagnostics, SONDE_WARNING) && !recording->title)
+		put_next_steps(cli, &info);
 }

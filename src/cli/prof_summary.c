@@ -197,7 +197,7 @@ static uint64_t nameless(const struct sonde_prof_report *report)
 void cli_prof_put_summary(struct cli *cli, const struct cli_prof_options *options,
 			  const struct sonde_prof_report *report)
 {
-	struct sonde_buffer *out = &cli->out;
+	struct sonde_buffer *out = &cli->out, word = { 0 };
 
 	put_merged(out, report, !options->dry_run);
 	put_oddities(out, report);
@@ -213,9 +213,10 @@ void cli_prof_put_summary(struct cli *cli, const struct cli_prof_options *option
 	put_modules(cli, report);
 	cli_prof_put_refusals(cli, report);
 	if (!options->dry_run)
-		cli_next(cli, "sonde info %s", options->target.output);
+		cli_next(cli, "sonde info %s", cli_shell_word(&word, options->target.output));
 	if (nameless(report) && !options->ignore_binaries && !cli->common.quiet)
 		cli_hint(cli, "where binaries are elsewhere by now, -R OLD=NEW says where");
+	sonde_buffer_release(&word);
 }
 
 static void put_refusals_json(struct sonde_json_writer *json,

@@ -72,6 +72,7 @@ static enum sonde_status convert(const struct record_plan *plan, struct sonde_lo
 bool record_convert(struct cli *cli, const struct record_plan *plan)
 {
 	struct sonde_loss *loss = sonde_loss_new();
+	struct sonde_buffer word = { 0 };
 	struct sonde_error err = { 0 };
 	enum sonde_status status = loss ? convert(plan, loss, &err) : sonde_fail_nomem(&err);
 
@@ -82,8 +83,9 @@ bool record_convert(struct cli *cli, const struct record_plan *plan)
 		cli_fail(cli, &err);
 		cli_error(cli, "%s was not written; the recording is in %s", plan->target,
 			  plan->options.output);
-		cli_hint(cli, "'sonde convert %s -t %s -o FILE' tries again", plan->options.output,
-			 plan->format);
+		cli_hint(cli, "sonde convert %s -t %s -o FILE   tries again",
+			 cli_shell_word(&word, plan->options.output), plan->format);
+		sonde_buffer_release(&word);
 	}
 	sonde_loss_free(loss);
 	return status >= 0;

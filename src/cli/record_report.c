@@ -107,26 +107,6 @@ static void tell(struct cli *cli, struct sonde_buffer *text,
 	sonde_buffer_release(text);
 }
 
-/* The path as a shell takes it. */
-static void put_shell_word(struct sonde_buffer *out, const char *word)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789_-+./,:@%";
-
-	if (word[strspn(word, plain)] == '\0') {
-		sonde_buffer_put_text(out, word);
-		return;
-	}
-	sonde_buffer_put_char(out, '\'');
-	for (; *word; word++) {
-		if (*word == '\'')
-			sonde_buffer_put_text(out, "'\\''");
-		else
-			sonde_buffer_put_char(out, *word);
-	}
-	sonde_buffer_put_char(out, '\'');
-}
-
 static const char *program_name(const struct record_options *options)
 {
 	const char *slash = strrchr(options->argv[0], '/');
@@ -289,7 +269,7 @@ static void tell_next(struct cli *cli, const char *command, const struct record_
 	struct sonde_buffer text = { 0 };
 
 	sonde_buffer_put_format(&text, "sonde %s ", command);
-	put_shell_word(&text, options->output);
+	cli_put_shell_word(&text, options->output);
 	tell(cli, &text, cli_next);
 }
 

@@ -6,6 +6,7 @@
 
 #include "cli/human.h"
 #include "cli/store_write.h"
+#include "cli/text.h"
 
 #define REPEAT(option, word, member, text)                                                         \
 	{                                                                                          \
@@ -86,6 +87,7 @@ const char cli_condition_text[] =
 int cli_store_open(struct cli *cli, const char *path, struct zts_base **base)
 {
 	struct sonde_diagnostics *diagnostics = sonde_diagnostics_new();
+	struct sonde_buffer word = { 0 };
 	struct sonde_error err = { 0 };
 	enum sonde_status status;
 	int code;
@@ -105,7 +107,9 @@ int cli_store_open(struct cli *cli, const char *path, struct zts_base **base)
 		return CLI_OK;
 	if (status == SONDE_FORMAT && err.offset == SONDE_NO_OFFSET) {
 		cli_error(cli, "%s: %s", path, err.message);
-		cli_hint(cli, "'sonde info %s' tells what it is, where it is a recording", path);
+		cli_hint(cli, "sonde info %s   tells what it is, where it is a recording",
+			 cli_shell_word(&word, path));
+		sonde_buffer_release(&word);
 		return CLI_FAILED;
 	}
 	sonde_error_set_file(&err, path);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "cli/text.h"
 #include "formats/zts/zts_read.h"
 
 int cli_store_fail(struct cli *cli, const char *path, struct sonde_error *err)
@@ -17,12 +18,14 @@ int cli_store_fail(struct cli *cli, const char *path, struct sonde_error *err)
 int cli_store_expect_folder(struct cli *cli, const char *path)
 {
 	enum sonde_path_kind kind = sonde_path_kind(path);
+	struct sonde_buffer word = { 0 };
 
 	if (kind == SONDE_PATH_FOLDER)
 		return CLI_OK;
 	if (kind == SONDE_PATH_ABSENT) {
 		cli_error(cli, "%s: there is no such folder", path);
-		cli_hint(cli, "'sonde store init %s' makes a store", path);
+		cli_hint(cli, "sonde store init %s   makes a store", cli_shell_word(&word, path));
+		sonde_buffer_release(&word);
 	} else {
 		cli_error(cli, "%s: this is no folder, and a trace store is one", path);
 	}

@@ -45,6 +45,13 @@ void cli_put_shell_word(struct sonde_buffer *out, const char *text)
 	sonde_buffer_put_char(out, '\'');
 }
 
+const char *cli_shell_word(struct sonde_buffer *space, const char *text)
+{
+	sonde_buffer_clear(space);
+	cli_put_shell_word(space, text);
+	return sonde_buffer_text(space) ? sonde_buffer_text(space) : text;
+}
+
 size_t cli_text_width(const char *text, size_t size)
 {
 	size_t width = 0, i;

@@ -21,6 +21,8 @@ size_t cli_next_character(const char *text, size_t size, uint32_t *character);
 
 /* A word as a shell takes it: in single quotes where it needs them. */
 void cli_put_shell_word(struct sonde_buffer *out, const char *text);
+/* The same, made in `space`; the text as it is where memory is out. */
+const char *cli_shell_word(struct sonde_buffer *space, const char *text);
 
 /* A field of CSV (RFC 4180), in quotes where it needs them. */
 static inline void cli_put_csv(struct sonde_buffer *out, const char *text, size_t size)

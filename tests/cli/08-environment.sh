@@ -89,6 +89,11 @@ exits 3 "a file of something else"
 run info 'a folder/with spaces'
 exits 0 "a path with spaces"
 out_has '^a folder/with spaces$' "is shown as it is"
+session crashed 'a folder/crashed'
+run info 'a folder/crashed'
+out_has "^  sonde recover 'a folder/crashed' -o NEW " "advice can be given to a shell"
+run store search 'a folder/missing'
+err_has "sonde store init 'a folder/missing'   makes a store" "also where a store is missing"
 run info "$(printf 'no\033where')"
 err_has '^sonde: no\\x1bwhere: ' "control characters in a path are escaped"
 run info trace/thread_2/index.atf

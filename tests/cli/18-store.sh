@@ -113,7 +113,7 @@ for condition in '(' ')' 'a=' '=b' 'a>b' 'duration>5' '"x' 'a and' 'not' '!a' 'e
 done
 run store search missing
 exits 3 "a store that is not there"
-err_has "'sonde store init missing' makes a store" "what to do is said"
+err_has 'sonde store init missing   makes a store' "what to do is said"
 run store search old/000000/traces.dat
 exits 3 "a file in place of a store"
 err_has "this is no folder, and a trace store is one" "it is said"
@@ -223,7 +223,7 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 run store ingest nowhere trace
 exits 3 "ingest into nothing"
-err_has "'sonde store init nowhere' makes a store" "what to do is said"
+err_has 'sonde store init nowhere   makes a store' "what to do is said"
 run store ingest new trace --service shop --host node-1
 exits 0 "ingest"
 out_has '^trace: 34 traces with 2,000 records$' "what was taken in"

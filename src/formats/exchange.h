@@ -23,7 +23,8 @@
 	  "the event is left out, or its time is put right, as said here")                         \
 	X(ORDER, "exchange-order", NOTE, "times go back in the file", "they are put in order")     \
 	X(LONE_END, "exchange-lone-end", WARNING, "ends of calls that never began",                \
-	  "they are left out; the recording may have started in their middle")                     \
+	  "they are left out, or calls of no length stand for them where it says so here; the "    \
+	  "recording may have started in their middle")                                            \
 	X(MISSING_END, "exchange-missing-end", WARNING, "calls without an end of their own",       \
 	  "they end with the call around them")                                                    \
 	X(OVERLAP, "exchange-overlap", NOTE, "calls on one track that overlap without nesting",    \

@@ -388,7 +388,7 @@ static void tell_findings(const struct task_reader *task)
 	if (task->lone)
 		EXCHANGE_FINDING(recording, LONE_END, SONDE_NO_OFFSET,
 				 "an entry for each exit in %s\t%" PRIu64
-				 " without: calls that take no time stand for them",
+				 " without: calls of no length stand for them",
 				 task->name, task->lone);
 }
 

@@ -98,6 +98,13 @@ enum sonde_status sonde_json_skip(struct sonde_json_reader *reader, struct sonde
 enum sonde_status sonde_json_copy(struct sonde_json_reader *reader, struct sonde_buffer *out,
 				  struct sonde_error *err);
 
+/*
+ * For telling formats apart, without reading all of it: the value of the first member of that name in a piece of a
+ * document, wherever in it; NULL where there is none. `name` has no escapes. A string that says the same is no
+ * member: no colon follows it, and quotes inside of it are escaped.
+ */
+const char *sonde_json_find_member(const char *data, size_t size, const char *name);
+
 /* The NUMBER token as u64: false where it is negative, fractional or too large. */
 bool sonde_json_u64(const struct sonde_json_reader *reader, uint64_t *value);
 

@@ -638,3 +638,28 @@ enum sonde_status sonde_json_next(struct sonde_json_reader *reader, struct sonde
 		*err = reader->error;
 	return status;
 }
+
+static const char *after_space(const char *at, const char *end)
+{
+	while (at < end && (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n'))
+		at++;
+	return at;
+}
+
+const char *sonde_json_find_member(const char *data, size_t size, const char *name)
+{
+	const char *end = data + size, *at = data;
+	size_t length = strlen(name);
+
+	while ((at = memmem(at, (size_t)(end - at), name, length))) {
+		const char *before = at;
+
+		at += length;
+		if (before == data || before[-1] != '"' || at == end || *at != '"')
+			continue;
+		before = after_space(at + 1, end);
+		if (before < end && *before == ':')
+			return after_space(before + 1, end);
+	}
+	return NULL;
+}

@@ -63,4 +63,9 @@ printf '{"%sschema":"https://www.speedscope.app/file-format-schema.json","profil
 run info scope.json
 ! grep -q 'Chrome trace JSON' "$out"
 ok $? "other JSON is not taken for it"
+for text in https://www.speedscope.app/file-format-schema.json resourceSpans wtfVersion; do
+	printf '{"traceEvents":[{"name":"%s","ph":"X","ts":1,"dur":1,"pid":1,"tid":1}]}\n' "$text" >named.json
+	run info named.json
+	out_has 'Chrome trace JSON' "a name that says $text makes it no other format"
+done
 finish

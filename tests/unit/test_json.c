@@ -754,6 +754,37 @@ static void test_borrowed(void **state)
 	free(document);
 }
 
+/* Where a piece of a document has a member, told from strings that say the same. */
+static void test_find_member(void **state)
+{
+	static const struct {
+		const char *text, *value;
+	} cases[] = {
+		{ "{\"a\":1}", "1}" },
+		{ "{ \"a\" \n:\t[2] }", "[2] }" },
+		{ "{\"b\": {\"a\": null", "null" },
+		{ "[\"a\", {\"a\": 3}]", "3}]" },
+		{ "{\"b\": \"a\"}", NULL },
+		{ "[\"\\\"a\\\": 1\"]", NULL },
+		{ "{\"ba\": 1, \"ab\": 2, a: 3}", NULL },
+		{ "{\"a\"", NULL },
+		{ "\"a", NULL },
+		{ "a\":", NULL },
+		{ "", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const char *text = cases[i].text;
+		const char *value = sonde_json_find_member(text, strlen(text), "a");
+
+		if (cases[i].value)
+			assert_string_equal(value, cases[i].value);
+		else
+			assert_null(value);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -773,6 +804,7 @@ int main(void)
 		cmocka_unit_test(test_write_then_read),
 		cmocka_unit_test(test_writer_misuse),
 		cmocka_unit_test(test_borrowed),
+		cmocka_unit_test(test_find_member),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/json.h"
 #include "formats/cff/cff_findings.h"
 
 /* So much of a file tells what it is. */
@@ -24,6 +25,11 @@
 static bool has_text(const uint8_t *data, size_t size, const char *text)
 {
 	return memmem(data, size, text, strlen(text)) != NULL;
+}
+
+static bool has_member(const uint8_t *data, size_t size, const char *name)
+{
+	return sonde_json_find_member((const char *)data, size, name) != NULL;
 }
 
 static size_t skip_spaces(const uint8_t *data, size_t size)
@@ -42,10 +48,10 @@ static bool looks_like_json(const uint8_t *data, size_t size)
 
 	if (start == size || (data[start] != '{' && data[start] != '['))
 		return false;
-	return has_text(data, size, "\"wtfVersion\"") || has_text(data, size, "\"wtf_version\"") ||
+	return has_member(data, size, "wtfVersion") || has_member(data, size, "wtf_version") ||
 	       has_text(data, size, "\"wtf.json#header\"") ||
-	       (has_text(data, size, "\"chunks\"") && (has_text(data, size, "\"file_header\"") ||
-						       has_text(data, size, "\"event_data\"")));
+	       (has_member(data, size, "chunks") && (has_text(data, size, "\"file_header\"") ||
+						     has_text(data, size, "\"event_data\"")));
 }
 
 static bool looks_like_calls(const uint8_t *data, size_t size)
@@ -57,8 +63,8 @@ static bool looks_like_calls(const uint8_t *data, size_t size)
 	data += 4;
 	size -= 4;
 	start = skip_spaces(data, size);
-	return start < size && data[start] == '{' && has_text(data, size, "\"version\"") &&
-	       (has_text(data, size, "\"modules\"") || has_text(data, size, "\"context\""));
+	return start < size && data[start] == '{' && has_member(data, size, "version") &&
+	       (has_member(data, size, "modules") || has_member(data, size, "context"));
 }
 
 bool cff_image_recognise(const uint8_t *data, size_t size, enum cff_origin *origin)

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/lanes.h"
 #include "base/sort.h"
 #include "formats/otlp/otlp_batches.h"
@@ -53,7 +54,6 @@ struct reading {
 
 int otlp_probe(const char *path)
 {
-	static const char name[] = "\"resourceSpans\"";
 	char head[PROBE_SIZE];
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	ssize_t size = fd < 0 ? -1 : pread(fd, head, sizeof(head), 0);
@@ -65,7 +65,7 @@ int otlp_probe(const char *path)
 		at++;
 	if (size <= 0 || at == (size_t)size || head[at] != '{')
 		return 0;
-	return memmem(head + at, (size_t)size - at, name, sizeof(name) - 1) ? 90 : 0;
+	return sonde_json_find_member(head + at, (size_t)size - at, "resourceSpans") ? 90 : 0;
 }
 
 /* --- who --- */

@@ -19,7 +19,22 @@ static bool has_text(const char *data, size_t size, const char *text)
 	return memmem(data, size, text, strlen(text));
 }
 
-/* `size`: of the file; data: of its beginning. */
+/* Whether it says that this is its schema: texts of other formats may mention it. */
+static bool has_schema(const char *data, size_t size)
+{
+	static const char schema[] = "\"" SPEEDSCOPE_SCHEMA "\"";
+	const char *value = sonde_json_find_member(data, size, "$schema");
+
+	return value && (size_t)(data + size - value) >= strlen(schema) &&
+	       !memcmp(value, schema, strlen(schema));
+}
+
+static bool has_member(const char *data, size_t size, const char *name)
+{
+	return sonde_json_find_member(data, size, name);
+}
+
+/* The beginning of a file. */
 static int judge(const char *data, size_t length)
 {
 	size_t i = 0;
@@ -28,15 +43,15 @@ static int judge(const char *data, size_t length)
 		i++;
 	if (i >= length || data[i] != '{')
 		return 0;
-	if (has_text(data, length, SPEEDSCOPE_SCHEMA))
+	if (has_schema(data, length))
 		return 100;
 	/*
 	 * keys that no other format has together; events and stacks may fill all that is seen here
 	 */
-	if (has_text(data, length, "\"shared\"") && has_text(data, length, "\"frames\"") &&
-	    !has_text(data, length, "\"meta\"") && !has_text(data, length, "\"traceEvents\""))
+	if (has_member(data, length, "shared") && has_member(data, length, "frames") &&
+	    !has_member(data, length, "meta") && !has_member(data, length, "traceEvents"))
 		return 80;
-	if (has_text(data, length, "\"profiles\"") &&
+	if (has_member(data, length, "profiles") &&
 	    (has_text(data, length, "\"evented\"") || has_text(data, length, "\"sampled\"")))
 		return 80;
 	return 0;
@@ -58,8 +73,7 @@ int speedscope_probe(const char *path)
 		 * the schema may come last: tools that sort their keys do not, but some end with it
 		 */
 		if (!sure && file.size > PROBE_BYTES && *file.data == '{' &&
-		    has_text((const char *)file.data + file.size - PROBE_BYTES, PROBE_BYTES,
-			     SPEEDSCOPE_SCHEMA))
+		    has_schema((const char *)file.data + file.size - PROBE_BYTES, PROBE_BYTES))
 			sure = 90;
 	} else {
 		sure = judge(text, sonde_packed_file_peek(path, text, sizeof(text)));

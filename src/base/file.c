@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/sanitizer.h"
 #include "base/vec.h"
 
 static const char *kind_text(mode_t mode)
@@ -29,21 +30,12 @@ static const char *kind_text(mode_t mode)
 	}
 }
 
-#ifdef __has_feature
-#if __has_feature(address_sanitizer)
-#define COPIES_INPUT
-#endif
-#endif
-#ifdef __SANITIZE_ADDRESS__
-#define COPIES_INPUT
-#endif
-
 /*
  * Files up to this size are copied: it is faster than a mapping, of which a process may have some 65,000 only.
  * Under the address sanitizer all are, to memory of exactly their size: behind a mapping the rest of the last page
  * could be read without anybody noticing.
  */
-#ifdef COPIES_INPUT
+#ifdef SONDE_ADDRESS_SANITIZER
 #define COPIED_SIZE SIZE_MAX
 #else
 #define COPIED_SIZE ((size_t)16 << 10)

@@ -120,6 +120,10 @@ static void hint_for(struct cli *cli, const struct sonde_error *err)
 	else if (err->status == SONDE_UNSUPPORTED)
 		cli_hint(cli, has_place ? "a newer sonde may read it" :
 					  "'sonde formats' shows what each format can do");
+	else if (err->status == SONDE_NOMEM && cli->command &&
+		 cli->command->section != CLI_SECTION_STORE)
+		cli_hint(cli, "'sonde cut' makes a smaller recording of it: of less time, of some "
+			      "tracks or functions");
 }
 
 int cli_fail(struct cli *cli, const struct sonde_error *err)

@@ -10,6 +10,7 @@
 
 #include "cli/command.h"
 #include "cli/help.h"
+#include "cli/memory_limit.h"
 #include "cli/parse.h"
 #include "cli/start.h"
 
@@ -54,6 +55,8 @@ static int run_command(struct cli *cli, char **arguments)
 	code = cli_parse(cli, options, arguments);
 	cli->common = *(const struct cli_common *)options;
 	cli_set_color(cli, (enum cli_color)cli->common.color);
+	if (cli->command->section != CLI_SECTION_RECORD)
+		cli_limit_memory(); /* which is not for programs that are recorded */
 	if (code == CLI_OK && cli->common.help)
 		cli_put_command_help(cli, cli->command);
 	else if (code == CLI_OK)

@@ -98,6 +98,31 @@ run info "$(printf 'no\033where')"
 err_has '^sonde: no\\x1bwhere: ' "control characters in a path are escaped"
 run info trace/thread_2/index.atf
 exits 0 "a single file of a session"
+# Memory has a limit, unless a sanitizer watches it.
+if ! grep -q __asan_init "$SONDE"; then
+	mkfifo pipe
+	"$SONDE" report - <pipe >"$out" 2>"$err" &
+	reader=$!
+	exec 9>pipe
+	tries=50
+	until grep -q '^Max data size *[0-9]' "/proc/$reader/limits" || [ $tries = 0 ]; do
+		tries=$((tries - 1))
+		sleep 0.1
+	done
+	[ $tries != 0 ]
+	ok $? "no more memory than the machine has can be taken"
+	exec 9>&-
+	wait "$reader"
+	is "$("$SONDE" record -q -o recorded grep '^Max data' /proc/self/limits 2>"$err")" \
+		"$(grep '^Max data' /proc/self/limits)" "but by a program that is recorded"
+	awk 'BEGIN { for (i = 0; i < 300000; i++) print "main;f" i ";g" i " 1" }' >many.folded
+	code=0
+	prlimit --data=67108864 "$SONDE" report many.folded >"$out" 2>"$err" || code=$?
+	exits 3 "too little memory"
+	err_has '^sonde: many.folded: out of memory$' "is said"
+	err_has "^  hint: 'sonde cut' makes a smaller recording" "and what to do"
+fi
+
 if [ "$(id -u)" != 0 ]; then
 	chmod 0 crashed
 	run info crashed

@@ -1,54 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What the machine has left, or the container, as a limit of this process. */
 #include "cli/memory_limit.h"
 
-#include <inttypes.h>
-#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "base/sanitizer.h"
 
 #define LEAST ((uint64_t)256 << 20) /* less is not worth a limit: the system may make room */
 
-/* The memory that programs can have without any of them being slowed down by the lack of it, and the swap. */
-static bool available_memory(uint64_t *bytes)
+/* What a line in kilobytes says of this name; 0 where it is another line. */
+static uint64_t bytes_of(const char *line, const char *name)
 {
-	FILE *file = fopen("/proc/meminfo", "re");
-	uint64_t memory = 0, swap = 0, kilobytes;
-	char line[128];
+	size_t length = strlen(name);
 
-	if (!file)
-		return false;
-	while (fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "MemAvailable: %" SCNu64, &kilobytes) == 1)
-			memory = kilobytes << 10;
-		else if (sscanf(line, "SwapFree: %" SCNu64, &kilobytes) == 1)
-			swap = kilobytes << 10;
-	}
-	fclose(file);
-	*bytes = memory + swap;
-	return memory > 0;
+	return strncmp(line, name, length) ? 0 : strtoull(line + length, NULL, 10) << 10;
 }
 
-/* What a container may have; it is no number where that is not limited. */
-static bool container_memory(uint64_t *bytes)
+/* What programs can have without pressing each other for it, and the swap. 0: it is not known. */
+static uint64_t available_memory(void)
+{
+	FILE *file = fopen("/proc/meminfo", "re");
+	uint64_t bytes = 0;
+	char line[128];
+
+	while (file && fgets(line, sizeof(line), file))
+		bytes += bytes_of(line, "MemAvailable:") + bytes_of(line, "SwapFree:");
+	if (file)
+		fclose(file);
+	return bytes;
+}
+
+/* What a container may have; 0 where that is not limited ("max"). */
+static uint64_t container_memory(void)
 {
 	FILE *file = fopen("/sys/fs/cgroup/memory.max", "re");
-	bool is_limited = file && fscanf(file, "%" SCNu64, bytes) == 1;
+	char line[32];
+	uint64_t bytes = file && fgets(line, sizeof(line), file) ? strtoull(line, NULL, 10) : 0;
 
 	if (file)
 		fclose(file);
-	return is_limited;
+	return bytes;
 }
 
 void cli_limit_memory(void)
 {
-	uint64_t memory, container;
+	uint64_t memory = available_memory(), container = container_memory();
 	struct rlimit limit;
 
-	if (!available_memory(&memory))
+	if (!memory)
 		return;
-	if (container_memory(&container) && container < memory)
+	if (container && container < memory)
 		memory = container;
 	memory = memory / 10 * 9;
 	if (memory < LEAST)

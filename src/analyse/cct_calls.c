@@ -358,8 +358,10 @@ static enum sonde_status fill_spreads(struct cct_work *work, const struct cct_de
 
 	body->cct.spread_metric = work->spread_metric;
 	body->context_spread = node_spread(work, work->node_tracks.items, work->node_tracks.count);
+	sonde_vec_release(&work->node_tracks);
 	body->context_process_spread =
 		node_spread(work, work->node_processes.items, work->node_processes.count);
+	sonde_vec_release(&work->node_processes);
 	body->function_spread = function_spread(work, define, work->function_tracks.items,
 						work->function_tracks.count);
 	body->function_process_spread = function_spread(
@@ -370,11 +372,22 @@ static enum sonde_status fill_spreads(struct cct_work *work, const struct cct_de
 	return sonde_fail_nomem(err);
 }
 
+/* What only adding needed. */
+static void release_places(struct cct_work *work)
+{
+	for (uint32_t i = 0; work->processes && i <= work->process_count; i++)
+		cct_place_release(&work->processes[i].place);
+	cct_place_release(&work->place);
+}
+
+/* With very many contexts memory counts: what was brought over is released at once. */
 static enum sonde_status finish(struct cct_work *work, struct sonde_error *err)
 {
 	struct cct_define define;
-	enum sonde_status status = sonde_context_union_finish(work->tree, err);
+	enum sonde_status status;
 
+	release_places(work);
+	status = sonde_context_union_finish(work->tree, err);
 	if (status)
 		return status;
 	status = cct_define_init(&define, work->recording->definitions, work->body->definitions,
@@ -386,6 +399,7 @@ static enum sonde_status finish(struct cct_work *work, struct sonde_error *err)
 		status = cct_body_add_recursion(work->body, err);
 	if (!status)
 		status = fill_calls(work, err);
+	sonde_vec_release(&work->sums);
 	if (!status)
 		status = fill_metrics(work, err);
 	if (!status)
@@ -400,10 +414,8 @@ static void work_release(struct cct_work *work)
 {
 	for (size_t i = 0; i < work->durations.count; i++)
 		sonde_sketch_release(&work->durations.items[i]);
-	for (uint32_t i = 0; work->processes && i <= work->process_count; i++)
-		cct_place_release(&work->processes[i].place);
+	release_places(work);
 	free(work->processes);
-	cct_place_release(&work->place);
 	sonde_vec_release(&work->durations);
 	sonde_vec_release(&work->pieces);
 	sonde_vec_release(&work->sums);

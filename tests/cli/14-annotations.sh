@@ -169,6 +169,11 @@ out_has '^wrote session\.wtf-trace \(atf\): ' "-t goes before the name"
 run convert page.wtf-trace -o nothing --style nonsense
 exits 2 "a style that is not there"
 err_has '^sonde: --style: format cff ' "which is said"
+head -c "$(($(wc -c <page.wtf-trace) - 10))" page.wtf-trace >short.wtf-trace
+run convert short.wtf-trace -o mended.wtf-trace
+exits 0 "what can be read of a file that was cut is converted"
+run check mended.wtf-trace
+exits 0 "and the new one has no fault"
 run cut page.wtf-trace --from 15us --to 35us -o piece.wtf-trace
 exits 0 "cut"
 run dump piece.wtf-trace

@@ -80,8 +80,10 @@ enum sonde_status cff_writer_whole(struct sonde_sink *sink, struct sonde_recordi
 	if (!cff_recording_is_cff(source))
 		return SONDE_END;
 	image = cff_recording_image(source);
-	if (!image || image->whole != image->size)
-		return SONDE_END; /* damaged: what can be read of it is written anew */
+	/* damaged: what can be read of it is written anew; JSON tells what it leaves out */
+	if (!image || image->whole != image->size ||
+	    (!writer->is_json && sonde_diagnostics_count(source->diagnostics, SONDE_ERROR)))
+		return SONDE_END;
 	status = writer->is_json ? write_json(writer, image, err) : write_bytes(writer, image, err);
 	writer->is_whole = status == SONDE_OK;
 	if (status == SONDE_OK && result)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Measures `sonde prof` with the build in BUILD_DIR and prints a table: measurements of two sizes are merged
 # with one thread and with two. Processor time and memory are the least of some runs; the times that went by are
-# medians, of runs with one and two threads in turn. They are taken twice, since the system's own work for a disk
-# takes one of two processors: with the database on the disk of the build, and in memory (/dev/shm) where there is room.
+# medians, of runs with one and two threads in turn. They are taken twice, since a disk is shared and its speed
+# varies: with the database on the disk of the build, and in memory (/dev/shm) where there is room.
 # The existing program is not run here: its column has what it took on a similar machine (user time of one
 # thread, most memory), so ratios are rough. Then the resulting database is opened and its hottest path printed.
 # The measurements are made once, in BUILD_DIR/bench.

@@ -103,7 +103,7 @@ enum sonde_status sonde_json_copy(struct sonde_json_reader *reader, struct sonde
  * document, wherever in it; NULL where there is none. `name` has no escapes. A string that says the same is no
  * member: no colon follows it, and quotes inside of it are escaped.
  */
-const char *sonde_json_find_member(const char *data, size_t size, const char *name);
+const char *sonde_json_find_member(const void *data, size_t size, const char *name);
 
 /* The NUMBER token as u64: false where it is negative, fractional or too large. */
 bool sonde_json_u64(const struct sonde_json_reader *reader, uint64_t *value);

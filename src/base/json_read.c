@@ -646,20 +646,21 @@ static const char *after_space(const char *at, const char *end)
 	return at;
 }
 
-const char *sonde_json_find_member(const char *data, size_t size, const char *name)
+const char *sonde_json_find_member(const void *data, size_t size, const char *name)
 {
-	const char *end = data + size, *at = data;
+	const char *first = data, *end = first + size, *found = first;
 	size_t length = strlen(name);
 
-	while ((at = memmem(at, (size_t)(end - at), name, length))) {
-		const char *before = at;
+	while ((found = memmem(found, (size_t)(end - found), name, length))) {
+		bool is_opened = found > first && found[-1] == '"';
+		const char *colon;
 
-		at += length;
-		if (before == data || before[-1] != '"' || at == end || *at != '"')
+		found += length;
+		if (!is_opened || found == end || *found != '"')
 			continue;
-		before = after_space(at + 1, end);
-		if (before < end && *before == ':')
-			return after_space(before + 1, end);
+		colon = after_space(found + 1, end);
+		if (colon < end && *colon == ':')
+			return after_space(colon + 1, end);
 	}
 	return NULL;
 }

@@ -27,11 +27,6 @@ static bool has_text(const uint8_t *data, size_t size, const char *text)
 	return memmem(data, size, text, strlen(text)) != NULL;
 }
 
-static bool has_member(const uint8_t *data, size_t size, const char *name)
-{
-	return sonde_json_find_member((const char *)data, size, name) != NULL;
-}
-
 static size_t skip_spaces(const uint8_t *data, size_t size)
 {
 	size_t i = size >= 3 && !memcmp(data, "\xEF\xBB\xBF", 3) ? 3 : 0;
@@ -48,10 +43,12 @@ static bool looks_like_json(const uint8_t *data, size_t size)
 
 	if (start == size || (data[start] != '{' && data[start] != '['))
 		return false;
-	return has_member(data, size, "wtfVersion") || has_member(data, size, "wtf_version") ||
+	return sonde_json_find_member(data, size, "wtfVersion") ||
+	       sonde_json_find_member(data, size, "wtf_version") ||
 	       has_text(data, size, "\"wtf.json#header\"") ||
-	       (has_member(data, size, "chunks") && (has_text(data, size, "\"file_header\"") ||
-						     has_text(data, size, "\"event_data\"")));
+	       (sonde_json_find_member(data, size, "chunks") &&
+		(has_text(data, size, "\"file_header\"") ||
+		 has_text(data, size, "\"event_data\"")));
 }
 
 static bool looks_like_calls(const uint8_t *data, size_t size)
@@ -63,8 +60,10 @@ static bool looks_like_calls(const uint8_t *data, size_t size)
 	data += 4;
 	size -= 4;
 	start = skip_spaces(data, size);
-	return start < size && data[start] == '{' && has_member(data, size, "version") &&
-	       (has_member(data, size, "modules") || has_member(data, size, "context"));
+	return start < size && data[start] == '{' &&
+	       sonde_json_find_member(data, size, "version") &&
+	       (sonde_json_find_member(data, size, "modules") ||
+		sonde_json_find_member(data, size, "context"));
 }
 
 bool cff_image_recognise(const uint8_t *data, size_t size, enum cff_origin *origin)

@@ -29,11 +29,6 @@ static bool has_schema(const char *data, size_t size)
 	       !memcmp(value, schema, strlen(schema));
 }
 
-static bool has_member(const char *data, size_t size, const char *name)
-{
-	return sonde_json_find_member(data, size, name);
-}
-
 /* The beginning of a file. */
 static int judge(const char *data, size_t length)
 {
@@ -48,10 +43,12 @@ static int judge(const char *data, size_t length)
 	/*
 	 * keys that no other format has together; events and stacks may fill all that is seen here
 	 */
-	if (has_member(data, length, "shared") && has_member(data, length, "frames") &&
-	    !has_member(data, length, "meta") && !has_member(data, length, "traceEvents"))
+	if (sonde_json_find_member(data, length, "shared") &&
+	    sonde_json_find_member(data, length, "frames") &&
+	    !sonde_json_find_member(data, length, "meta") &&
+	    !sonde_json_find_member(data, length, "traceEvents"))
 		return 80;
-	if (has_member(data, length, "profiles") &&
+	if (sonde_json_find_member(data, length, "profiles") &&
 	    (has_text(data, length, "\"evented\"") || has_text(data, length, "\"sampled\"")))
 		return 80;
 	return 0;

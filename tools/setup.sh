@@ -78,6 +78,13 @@ browser_is_settled() {
 	! apt-cache show chromium | grep -q '^Depends:.*libc6'
 }
 
+# Some processors' Debian has none: libdeflate does its work there, only slower.
+isal_is_settled() {
+	has_library libisal && return 0
+	has apt-cache || return 0
+	! apt-cache show libisal-dev
+}
+
 list_missing() {
 	missing='' reasons=''
 	need build gcc 'compiles the library and the command' has gcc
@@ -86,7 +93,8 @@ list_missing() {
 	need build meson 'configures the build' has meson
 	need build ninja-build 'runs the build' has ninja
 	need build pkg-config 'finds libraries' has pkg-config
-	need build libdeflate-dev 'CRC-32 at the speed of memory' has_library libdeflate
+	need build libdeflate-dev 'compressed traces; checksums without the next' has_library libdeflate
+	need build libisal-dev 'checksums at the speed of memory' isal_is_settled
 	need build zlib1g-dev 'compressed traces and requests' has_library zlib
 	need build liblz4-dev 'compressed traces' has_library liblz4
 	need build libzstd-dev 'compressed tables' has_library libzstd

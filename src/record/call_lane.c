@@ -9,6 +9,26 @@
 #include <string.h>
 
 #define FIRST_CAPACITY 64
+#define RUN_ROOM 1024 /* for so many calls at least where many units come at a time */
+
+static uint64_t tail_at(size_t depth)
+{
+	return event_word((uint32_t)depth, ATF_NO_LINK);
+}
+
+/* Room for so many open calls, which know where they are. */
+static bool set_capacity(struct call_lane *lane, size_t capacity)
+{
+	struct open_call *open = reallocarray(lane->open, capacity + 1, sizeof(*open));
+
+	if (!open)
+		return false;
+	for (size_t i = lane->open ? lane->capacity + 1 : 0; i <= capacity; i++)
+		open[i].tail = tail_at(i);
+	lane->open = open;
+	lane->capacity = capacity;
+	return true;
+}
 
 struct call_lane *call_lane_new(uint32_t number, const struct calls_options *options)
 {
@@ -22,9 +42,7 @@ struct call_lane *call_lane_new(uint32_t number, const struct calls_options *opt
 		lane->own = calloc(lane->own_capacity, sizeof(*lane->own));
 	}
 	lane->events = lane->own ? lane->own : options->events;
-	lane->capacity = FIRST_CAPACITY;
-	lane->open = calloc(lane->capacity + 1, sizeof(*lane->open));
-	if (!lane->events || !lane->open) {
+	if (!lane->events || !set_capacity(lane, FIRST_CAPACITY)) {
 		call_lane_free(lane);
 		return NULL;
 	}
@@ -46,21 +64,6 @@ void call_lane_free(struct call_lane *lane)
 	free(lane->open);
 	free(lane->held);
 	free(lane);
-}
-
-/* Room for one more open call. */
-static enum sonde_status grow(struct call_lane *lane, struct sonde_error *err)
-{
-	struct open_call *open;
-
-	if (lane->depth < lane->capacity)
-		return SONDE_OK;
-	open = reallocarray(lane->open, lane->capacity * 2 + 1, sizeof(*open));
-	if (!open)
-		return sonde_fail_nomem(err);
-	lane->open = open;
-	lane->capacity *= 2;
-	return SONDE_OK;
 }
 
 static struct atf_index_event *our_room(const struct calls *calls, const struct call_lane *lane)
@@ -104,6 +107,14 @@ enum sonde_status call_lane_place(struct calls *calls, struct call_lane *lane, b
 	lane->events = place.events;
 	lane->event_capacity = place.capacity;
 	return SONDE_OK;
+}
+
+void call_lane_make_room(struct call_lane *lane, size_t units)
+{
+	size_t room = lane->capacity - lane->depth;
+
+	if (room < units && room < RUN_ROOM)
+		set_capacity(lane, lane->capacity * 2); /* without, runs are short */
 }
 
 size_t call_lane_alive(const struct call_lane *lane, uint64_t stack)
@@ -271,11 +282,10 @@ enum sonde_status call_lane_event(struct calls *calls, struct call_lane *lane, u
 static enum sonde_status push_open(struct call_lane *lane, const struct open_call *open,
 				   struct sonde_error *err)
 {
-	enum sonde_status status = grow(lane, err);
-
-	if (status < 0)
-		return status;
+	if (lane->depth == lane->capacity && !set_capacity(lane, lane->capacity * 2))
+		return sonde_fail_nomem(err);
 	lane->open[++lane->depth] = *open;
+	lane->open[lane->depth].tail = tail_at(lane->depth);
 	return SONDE_OK;
 }
 

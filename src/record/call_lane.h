@@ -7,6 +7,8 @@
 #ifndef SONDE_RECORD_CALL_LANE_H
 #define SONDE_RECORD_CALL_LANE_H
 
+#include <stddef.h>
+
 #include "base/buffer.h"
 #include "base/vec.h"
 #include "record/calls.h"
@@ -24,6 +26,21 @@
 #define LANE_HELD_DETAILS 128 /* details kept of calls that are held back */
 #define LANE_DETAIL_UNITS 12  /* with 256 bytes of stack */
 #define DETAILS_AT_ONCE 128
+
+/* The words of an event in memory: time, function, thread and kind, depth and detail. */
+_Static_assert(sizeof(struct atf_index_event) == 32 &&
+		       offsetof(struct atf_index_event, function_id) == 8 &&
+		       offsetof(struct atf_index_event, thread_id) == 16 &&
+		       offsetof(struct atf_index_event, event_kind) == 20 &&
+		       offsetof(struct atf_index_event, call_depth) == 24 &&
+		       offsetof(struct atf_index_event, detail_seq) == 28,
+	       "events are written as four words");
+
+/* One of the last two. */
+static inline uint64_t event_word(uint32_t low, uint32_t high)
+{
+	return (uint64_t)high << 32 | low;
+}
 
 /* What stands in a detail: that of a record, or the arguments of an annotation. */
 struct call_detail {
@@ -83,13 +100,6 @@ struct call_lane {
 	bool waiting;	    /* in calls->waiting */
 };
 
-/* Ids of functions met lately. */
-#define CACHED_IDS 512
-
-struct cached_id {
-	uint64_t function, id;
-};
-
 /* A place in the code where an inlined function calls its hook. */
 #define INLINED_PLACES 256
 
@@ -114,10 +124,8 @@ struct calls {
 	SONDE_VEC(struct call_lane *) lanes;
 	SONDE_VEC(struct call_lane *) waiting; /* lanes with events to hand out, beside `current` */
 	uint64_t inlined[INLINED_PLACES];
-	struct cached_id ids[CACHED_IDS];
 	const struct shared_unit
 		*sources[DETAILS_AT_ONCE]; /* of details, until they are given out */
-	uint64_t map_changes;		   /* those of the map when the ids were looked up */
 	struct call_pieces *pieces;	   /* of long annotations; NULL: there was none */
 	struct sonde_buffer bytes, packed; /* of the present annotation: as they came, and as
 					      its event has them */
@@ -142,6 +150,9 @@ void call_lane_free(struct call_lane *lane);
  */
 enum sonde_status call_lane_place(struct calls *calls, struct call_lane *lane, bool details,
 				  struct sonde_error *err);
+
+/* Before a run of so many units, each of which can open a call. */
+void call_lane_make_room(struct call_lane *lane, size_t units);
 
 /* Hands out what there is. */
 enum sonde_status call_lane_flush(struct calls *calls, struct call_lane *lane,

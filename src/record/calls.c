@@ -11,7 +11,6 @@
  */
 #include "record/calls.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,15 +51,6 @@ static bool fits_inlined(const struct calls *calls, const struct open_call *top,
 	return true;
 }
 
-/* Whether a return is that of the innermost call, and of no other. */
-static inline bool fits_return(const struct open_call *top, uint64_t stack, uint64_t function,
-			       bool patched)
-{
-	if (patched)
-		return top->stack == stack && top[-1].stack != stack;
-	return top->function == function && top[-1].stack >= stack;
-}
-
 /* Before the rest of a unit is looked at: it is only there once its word is. */
 static uint64_t word_of(const struct shared_unit *unit)
 {
@@ -72,42 +62,6 @@ struct lap {
 	uint64_t bits, mask;
 	uint64_t until;
 };
-
-/* The words of an event in memory: time, function, thread and kind, depth and detail. */
-_Static_assert(sizeof(struct atf_index_event) == 32 &&
-		       offsetof(struct atf_index_event, function_id) == 8 &&
-		       offsetof(struct atf_index_event, thread_id) == 16 &&
-		       offsetof(struct atf_index_event, event_kind) == 20 &&
-		       offsetof(struct atf_index_event, call_depth) == 24 &&
-		       offsetof(struct atf_index_event, detail_seq) == 28,
-	       "events are written as four words");
-
-static uint64_t pair(uint32_t low, uint32_t high)
-{
-	return (uint64_t)high << 32 | low;
-}
-
-/* The function_id of a function, from the cache where it can be. 0: memory is out. */
-static inline uint64_t find_id(struct calls *calls, uint64_t function, uint64_t ticks)
-{
-	struct cached_id *cached = &calls->ids[function / 16 % CACHED_IDS];
-
-	if (UNLIKELY(cached->function != function)) {
-		cached->id = load_map_function(calls->map, function, ticks);
-		cached->function = cached->id ? function : 0;
-	}
-	return cached->id;
-}
-
-/* Whether the cache is good for units from this time on. */
-static bool cache_holds(struct calls *calls, uint64_t ticks)
-{
-	if (calls->map_changes != calls->map->changes) {
-		memset(calls->ids, 0, sizeof(calls->ids));
-		calls->map_changes = calls->map->changes;
-	}
-	return ticks >= calls->map->settled;
-}
 
 /* What records with the same kind of detail have in common: all of its last word but the flags. */
 #define SHAPE_MASK (~(UINT64_C(0xffff) << 16))
@@ -129,10 +83,41 @@ run_end(const struct shared_unit *unit, const struct shared_unit *end, size_t st
 	return end - unit > (ptrdiff_t)(room * stride) ? unit + room * stride : end;
 }
 
+/* How many ticks after the clock's base the next event can be: earlier it would be before the last. */
+static uint64_t earliest(const struct calls *calls)
+{
+	const struct record_clock *clock = calls->clock;
+	uint64_t ns = calls->last_ns - clock->base_ns;
+
+	if (calls->last_ns <= clock->base_ns)
+		return 0;
+	return ns > UINT32_MAX - 1 ? UINT64_MAX :
+				     ((ns << 32) + clock->multiplier - 1) / clock->multiplier;
+}
+
+/* What a run did to the current lane: its events end here, and this is the innermost call. */
+static void note_run(struct calls *calls, const struct open_call *top,
+		     const struct atf_index_event *end)
+{
+	struct call_lane *lane = calls->current;
+	size_t count = (size_t)(end - lane->events) - lane->event_count;
+	size_t depth = (size_t)(top - lane->open);
+	size_t surplus = depth - lane->depth; /* of calls over returns, modulo 2^64 */
+
+	if (!count)
+		return;
+	calls->counts.calls += (count + surplus) / 2;
+	calls->counts.returns += (count - surplus) / 2;
+	calls->last_ns = end[-1].timestamp_ns;
+	lane->depth = depth;
+	lane->event_count += count;
+}
+
 /*
  * Converts units of one way to record, up to the first that is not plain, that is not to be taken,
  * or that fills the lane's events or open calls, and returns it. Everything else takes the long
- * way; here is nothing but what nearly all units need, in as few instructions as can be.
+ * way; here is nothing but what nearly all units need, in as few instructions as can be. So kind,
+ * lap and function are compared in one go, as what a unit differs in from one of no function.
  * `stride`: units of a record, more than one where all have details, which are alike.
  */
 static inline __attribute__((always_inline)) const struct shared_unit *
@@ -144,80 +129,106 @@ convert_run(struct calls *calls, const struct shared_unit *unit, const struct sh
 	const uint64_t multiplier = calls->clock->multiplier;
 	const uint64_t far = lap.until - base_ticks < UINT32_MAX ? lap.until - base_ticks :
 								   UINT32_MAX;
-	const uint64_t low = calls->window_low + 1, size = calls->window_size;
-	const uint64_t lap_bits = word_of(unit) >> UNIT_LAP_SHIFT & 0xff;
-	const uint64_t with = lap_bits | (details ? UNIT_DETAIL << 8 : 0);
-	const uint64_t in = (patched ? UNIT_ENTRY : UNIT_CALL) << 8 | with;
-	const uint64_t out = (patched ? UNIT_EXIT : UNIT_RETURN) << 8 | with;
+	const uint64_t low = calls->window_low, high = low + calls->window_size;
+	const uint64_t with = (word_of(unit) & UINT64_C(0xff) << UNIT_LAP_SHIFT) |
+			      (details ? (uint64_t)UNIT_DETAIL << UNIT_KIND_SHIFT : 0);
+	const uint64_t in = (uint64_t)(patched ? UNIT_ENTRY : UNIT_CALL) << UNIT_KIND_SHIFT | with;
+	const uint64_t out = (uint64_t)(patched ? UNIT_EXIT : UNIT_RETURN) << UNIT_KIND_SHIFT |
+			     with;
 	const uint64_t shape = details ? shape_of(unit) : 0;
 	const struct shared_unit **source = calls->sources;
-	const uint64_t call = pair(lane->thread_id, ATF_KIND_CALL);
-	const uint64_t leave = pair(lane->thread_id, ATF_KIND_RETURN);
+	const uint64_t call = event_word(lane->thread_id, ATF_KIND_CALL);
+	const uint64_t leave = event_word(lane->thread_id, ATF_KIND_RETURN);
 	const uint32_t flags = (calls->gaps & CALL_GAPS) | (patched ? CALL_PATCHED : 0);
-	const struct open_call *limit = lane->open + lane->capacity;
 	const struct open_call *mark = lane->open + lane->mark;
 	struct open_call *top = lane->open + lane->depth;
-	uint64_t *event = (uint64_t *)(lane->events + lane->event_count), *first = event;
-	uint64_t depth = pair((uint32_t)lane->depth, ATF_NO_LINK);
-	uint64_t last_ns = calls->last_ns, call_count = 0;
+	uint64_t *event = (uint64_t *)(lane->events + lane->event_count);
+	uint64_t least = earliest(calls);
 	size_t room = lane->event_capacity - lane->event_count;
 
+	if (room > lane->capacity - lane->depth)
+		room = lane->capacity - lane->depth;
 	end = run_end(unit, end, stride,
 		      details && room > DETAILS_AT_ONCE ? DETAILS_AT_ONCE : room);
 	for (; unit < end; unit += stride) {
-		uint64_t word = word_of(unit), function = word & UNIT_FUNCTION_MASK;
-		uint64_t stack = unit->stack, ticks = unit->time - base_ticks, ns;
+		uint64_t word = word_of(unit), ticks = unit->time - base_ticks, stack;
+		bool returns;
 
-		__builtin_prefetch(unit + UNITS_AHEAD);
-		if (details)
-			__builtin_prefetch(unit + UNITS_AHEAD + 2);
-		if (UNLIKELY(ticks > far || stack - low >= size ||
-			     (details && shape_of(unit) != shape)))
+		/* the order keeps compilers from making one condition of them, which takes longer */
+		if (UNLIKELY(ticks > far))
 			break;
-		ns = base_ns + (ticks * multiplier >> 32);
-		if (ns < last_ns)
-			ns = last_ns;
-		if (word >> UNIT_LAP_SHIFT == in) {
-			uint64_t id;
+		stack = unit->stack;
+		if (UNLIKELY(stack <= low))
+			break;
+		__builtin_prefetch(unit + UNITS_AHEAD);
+		if (UNLIKELY(ticks < least))
+			break;
+		event[0] = base_ns + (ticks * multiplier >> 32);
+		if (UNLIKELY(stack > high))
+			break;
+		if (details) {
+			__builtin_prefetch(unit + UNITS_AHEAD + 2);
+			if (UNLIKELY(shape_of(unit) != shape))
+				break;
+		}
+		if (patched)
+			returns = stack == top->stack && (word ^ out) <= UNIT_FUNCTION_MASK;
+		else
+			returns = (word ^ out) == top->function;
+		if (returns) {
+			/* of the innermost call, and of no other */
+			if (UNLIKELY(top <= mark) ||
+			    UNLIKELY(patched ? top[-1].stack == stack : top[-1].stack < stack))
+				break;
+			event[1] = top->function_id;
+			event[2] = leave;
+			event[3] = top->tail;
+			top--;
+		} else {
+			uint64_t function = word ^ in;
+			struct load_map_id *kept;
 
 			if (UNLIKELY(stack >= top->stack) &&
 			    (patched || !fits_inlined(calls, top, unit)))
 				break;
-			id = find_id(calls, function, unit->time);
-			if (UNLIKELY(top == limit || !id))
+			kept = load_map_kept(calls->map, function);
+			if (UNLIKELY(kept->function != function) &&
+			    (function > UNIT_FUNCTION_MASK || /* it is another unit */
+			     !load_map_keep(calls->map, kept, function, unit->time)))
 				break;
 			top++;
 			top->stack = stack;
 			top->place = unit->place;
 			top->function = function;
-			top->function_id = id;
+			event[1] = top->function_id = kept->id;
 			top->flags = flags;
-			event[1] = id;
 			event[2] = call;
-			event[3] = ++depth;
-			call_count++;
-		} else {
-			if (UNLIKELY(word >> UNIT_LAP_SHIFT != out || top <= mark ||
-				     !fits_return(top, stack, function, patched)))
-				break;
-			event[1] = top->function_id;
-			event[2] = leave;
-			event[3] = depth--;
-			top--;
+			event[3] = top->tail;
 		}
-		event[0] = last_ns = ns;
 		event += 4;
+		least = ticks;
 		if (details)
 			*source++ = unit;
 	}
-	lane->depth = (uint32_t)depth;
-	lane->event_count += (size_t)(event - first) / 4;
-	calls->last_ns = last_ns;
-	if (event > first)
+	if (event > (uint64_t *)(lane->events + lane->event_count))
 		calls->last_ticks = (unit - stride)->time;
-	calls->counts.calls += call_count;
-	calls->counts.returns += (uint64_t)(event - first) / 4 - call_count;
+	note_run(calls, top, (struct atf_index_event *)event);
 	return unit;
+}
+
+/* One function for each way, or there would not be enough registers. */
+static __attribute__((noinline)) const struct shared_unit *
+convert_hooks(struct calls *calls, const struct shared_unit *unit, const struct shared_unit *end,
+	      struct lap lap)
+{
+	return convert_run(calls, unit, end, lap, false, false, 1);
+}
+
+static __attribute__((noinline)) const struct shared_unit *
+convert_entries(struct calls *calls, const struct shared_unit *unit, const struct shared_unit *end,
+		struct lap lap)
+{
+	return convert_run(calls, unit, end, lap, true, false, 1);
 }
 
 /* Likewise records with details, which all take as many units as the first. */
@@ -253,16 +264,16 @@ static enum sonde_status convert_plain(struct calls *calls, const struct shared_
 	enum sonde_status status;
 
 	if (((word ^ lap.bits) & lap.mask) || calls->clock->multiplier > RECORD_CLOCK_NEAR ||
-	    !cache_holds(calls, (*unit)->time) ||
+	    (*unit)->time < calls->map->settled ||
 	    !(hook || plain == UNIT_ENTRY || plain == UNIT_EXIT))
 		return SONDE_OK;
 	status = call_lane_place(calls, calls->current, plain != kind, err);
 	if (status < 0)
 		return status;
+	call_lane_make_room(calls->current, (size_t)(end - *unit));
 	if (plain != kind)
 		return convert_details(calls, unit, end, lap, !hook, err);
-	*unit = hook ? convert_run(calls, *unit, end, lap, false, false, 1) :
-		       convert_run(calls, *unit, end, lap, true, false, 1);
+	*unit = (hook ? convert_hooks : convert_entries)(calls, *unit, end, lap);
 	return SONDE_OK;
 }
 

@@ -27,6 +27,7 @@ struct open_call {
 	uint64_t function; /* address */
 	uint64_t function_id;
 	uint64_t time_ns; /* when it began */
+	uint64_t tail;	  /* the last word of its events: its depth, and no detail */
 	uint32_t flags;	  /* private to calls.c: kind, written out or not (--min-time) */
 };
 

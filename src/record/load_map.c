@@ -49,9 +49,18 @@ static struct load_map_module *module_new(const char *path, size_t path_size, ui
 	return NULL;
 }
 
+/* What is 0 stands for none, but in the place of the function 0. */
+static void forget_ids(struct load_map *map)
+{
+	memset(map->ids, 0, sizeof(map->ids));
+	map->ids[0].function = UINT64_MAX;
+}
+
 enum sonde_status load_map_init(struct load_map *map, uint32_t pid, struct sonde_error *err)
 {
-	*map = (struct load_map){ .pid = pid };
+	memset(map, 0, sizeof(*map));
+	map->pid = pid;
+	forget_ids(map);
 	map->unknown_ids = calloc(1, sizeof(struct sonde_key_map));
 	map->unknown = module_new(UNKNOWN_PATH, sizeof(UNKNOWN_PATH), 0, 0);
 	if (!map->unknown_ids || !map->unknown) {
@@ -73,7 +82,7 @@ void load_map_release(struct load_map *map)
 	if (map->unknown_ids)
 		sonde_key_map_release(map->unknown_ids);
 	free(map->unknown_ids);
-	*map = (struct load_map){ 0 };
+	memset(map, 0, sizeof(*map));
 }
 
 /* The hash of the path; another path with the same hash moves on to the next number. */
@@ -226,7 +235,7 @@ static enum sonde_status apply_load(struct load_map *map, const struct shared_mo
 enum sonde_status load_map_apply(struct load_map *map, const struct shared_module *entry,
 				 struct sonde_error *err)
 {
-	map->changes++;
+	forget_ids(map);
 	if (entry->time > map->settled)
 		map->settled = entry->time;
 	if (entry->news == MODULE_LOADED)
@@ -282,7 +291,7 @@ static struct load_map_module *find_in_proc(struct load_map *map, uint64_t addre
 	module->base = base;
 	module->loaded = ticks;
 	module->found = true;
-	map->changes++;
+	forget_ids(map);
 	if (add_module(map, module))
 		return module;
 	module_free(module);

@@ -26,17 +26,24 @@ struct load_map_module {
 	bool found;    /* in /proc/PID/maps, and not in the log yet */
 };
 
+/* A function that was met lately. */
+struct load_map_id {
+	uint64_t function, id;
+};
+
+#define LOAD_MAP_IDS 2048 /* kept, each in a place of its own */
+
 struct load_map {
 	struct load_map_module **modules;
 	size_t count, capacity;
 	struct load_map_module *recent; /* where the last address was found */
 	struct load_map_module *before; /* the recent one before that */
 	uint32_t pid;
-	uint64_t changes;	/* how often modules came or went */
-	uint64_t settled;	/* ticks of the last of that */
+	uint64_t settled;	/* ticks when a module came or went last */
 	uint64_t unknown_count; /* addresses in no module, numbered in the order they were met */
 	struct load_map_module *unknown;
-	void *unknown_ids; /* struct sonde_key_map: address -> number */
+	void *unknown_ids;		      /* struct sonde_key_map: address -> number */
+	struct load_map_id ids[LOAD_MAP_IDS]; /* as they are since `settled` */
 };
 
 enum sonde_status load_map_init(struct load_map *map, uint32_t pid, struct sonde_error *err);
@@ -69,6 +76,23 @@ static inline uint64_t load_map_function(struct load_map *map, uint64_t address,
 	if (!(module->met[offset / 64] >> (offset % 64) & 1))
 		module->met[offset / 64] |= UINT64_C(1) << (offset % 64);
 	return (uint64_t)module->id << 32 | (uint32_t)(address - module->base);
+}
+
+/* Where the id of a function is kept. */
+static inline struct load_map_id *load_map_kept(struct load_map *map, uint64_t function)
+{
+	return &map->ids[function / 16 % LOAD_MAP_IDS];
+}
+
+/* Looks it up, for a moment since `settled`, and keeps it there. False: memory is out. */
+static inline bool load_map_keep(struct load_map *map, struct load_map_id *kept, uint64_t function,
+				 uint64_t ticks)
+{
+	uint64_t id = load_map_function(map, function, ticks);
+
+	if (id)
+		*kept = (struct load_map_id){ function, id };
+	return id;
 }
 
 /*

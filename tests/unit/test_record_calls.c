@@ -573,6 +573,24 @@ static void test_garbage(void **state)
 	assert_int_equal(script_try(&script, &result), SONDE_CORRUPT);
 }
 
+/* Addresses in no module have numbers, address 0 too: that is not what an empty place of a cache means. */
+static void test_functions_of_no_module(void **state)
+{
+	struct script script = { 0 };
+
+	(void)state;
+	script_call(&script, 1, S(100), 'A');
+	for (uint64_t function = 0; function < 3; function++) {
+		script_add(&script, UNIT_CALL, 2, S(80), 0x20, function * 0x8000);
+		script_add(&script, UNIT_RETURN, 3, S(80), 0x30, function * 0x8000);
+	}
+	script_return(&script, 4, S(100), 'A');
+	assert_int_equal(script_try(&script, &result), SONDE_OK);
+	assert_int_equal(result.counts.calls, 4);
+	assert_int_equal(result.counts.returns, 4);
+	assert_int_equal(result.unknown_functions, 3);
+}
+
 /* Whatever the units say, the output is nested; see call_script.c. */
 static void test_random(void **state)
 {
@@ -724,6 +742,7 @@ int main(void)
 		cmocka_unit_test(test_many_details),
 		cmocka_unit_test(test_notes),
 		cmocka_unit_test(test_garbage),
+		cmocka_unit_test(test_functions_of_no_module),
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_end),
 		cmocka_unit_test(test_fork),

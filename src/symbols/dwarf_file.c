@@ -213,18 +213,27 @@ bool dwarf_unit_walk(Dwarf_Die *top, struct dwarf_visitor *visitor)
 
 /* The number counts in the table of the unit that the attribute stands in. (dwarf_decl_file() takes 0
  * for no file, which is right before DWARF 5 only.) */
-const char *dwarf_file_of(Dwarf_Die *entry, unsigned int name, Dwarf_Die *unit)
+bool dwarf_file_number(Dwarf_Die *entry, unsigned int name, Dwarf_Die *unit, uint64_t *number)
 {
 	Dwarf_Attribute attribute;
-	Dwarf_Word number;
+	Dwarf_Word value;
 	Dwarf_Half version = 0;
+
+	if (dwarf_formudata(dwarf_attr_integrate(entry, name, &attribute), &value) != 0 ||
+	    !dwarf_cu_die(attribute.cu, unit, &version, NULL, NULL, NULL, NULL, NULL))
+		return false;
+	*number = value;
+	return value || version >= 5;
+}
+
+const char *dwarf_file_of(Dwarf_Die *entry, unsigned int name, Dwarf_Die *unit)
+{
 	Dwarf_Files *files;
+	uint64_t number;
 	size_t count;
 
-	if (dwarf_formudata(dwarf_attr_integrate(entry, name, &attribute), &number) != 0 ||
-	    !dwarf_cu_die(attribute.cu, unit, &version, NULL, NULL, NULL, NULL, NULL) ||
-	    (!number && version < 5) || dwarf_getsrcfiles(unit, &files, &count) != 0 ||
-	    number >= count)
+	if (!dwarf_file_number(entry, name, unit, &number) ||
+	    dwarf_getsrcfiles(unit, &files, &count) != 0 || number >= count)
 		return NULL;
 	return dwarf_filesrc(files, number, NULL, NULL);
 }

@@ -58,8 +58,11 @@ bool dwarf_unit_walk(Dwarf_Die *top, struct dwarf_visitor *visitor);
 
 /*
  * The file that an entry, or what it was made of, names by an attribute (DW_AT_decl_file or
- * DW_AT_call_file), and in *unit whose it is; NULL where it names none. Borrowed from libdw.
+ * DW_AT_call_file): its number, and the unit whose it is. False where it names none.
  */
+bool dwarf_file_number(Dwarf_Die *entry, unsigned int name, Dwarf_Die *unit, uint64_t *number);
+
+/* The path of that, borrowed from libdw, which reads all lines of the unit for it; or NULL. */
 const char *dwarf_file_of(Dwarf_Die *entry, unsigned int name, Dwarf_Die *unit);
 
 /*

@@ -13,6 +13,7 @@
 #include "base/vec.h"
 #include "symbols/dwarf_file.h"
 #include "symbols/lines.h"
+#include "symbols/source_files.h"
 
 /* Addresses [start, end) of a unit (its number) or of a function (the offset of its entry). */
 struct range {
@@ -35,6 +36,7 @@ struct sonde_lines {
 	struct dwarf_file file;
 	SONDE_VEC(struct unit) units;
 	struct range_list ranges; /* of the units */
+	struct source_files sources;
 	struct sonde_arena paths;
 	const char *path_given, *path_made; /* the last path that was made absolute */
 };
@@ -171,13 +173,14 @@ static bool read_units(struct sonde_lines *lines)
 	return true;
 }
 
-struct sonde_lines *sonde_lines_open(const char *path)
+struct sonde_lines *sonde_lines_open(const struct elf_file *elf)
 {
 	struct sonde_lines *lines = calloc(1, sizeof(*lines));
 
 	if (!lines)
 		return NULL;
-	if (dwarf_file_open(&lines->file, path) && read_units(lines))
+	source_files_init(&lines->sources, elf);
+	if (dwarf_file_open(&lines->file, elf->path) && read_units(lines))
 		return lines;
 	sonde_lines_free(lines);
 	return NULL;
@@ -191,6 +194,7 @@ void sonde_lines_free(struct sonde_lines *lines)
 		sonde_vec_release(&lines->units.items[i].functions);
 	sonde_vec_release(&lines->units);
 	sonde_vec_release(&lines->ranges);
+	source_files_release(&lines->sources);
 	sonde_arena_release(&lines->paths);
 	dwarf_file_release(&lines->file);
 	free(lines);
@@ -220,6 +224,24 @@ static const char *absolute_path(struct sonde_lines *lines, Dwarf_Die *unit, con
 	return lines->path_made;
 }
 
+/* The path of a file that an entry names. Units of other files, which share DWARF, have tables there. */
+static const char *declared_file(struct sonde_lines *lines, Dwarf_Die *entry, Dwarf_Die *unit)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word table;
+	uint64_t number;
+	const char *path = NULL;
+
+	if (!dwarf_file_number(entry, DW_AT_decl_file, unit, &number))
+		return NULL;
+	if (dwarf_cu_getdwarf(unit->cu) == lines->file.dwarf &&
+	    dwarf_formudata(dwarf_attr(unit, DW_AT_stmt_list, &attribute), &table) == 0)
+		path = source_files_find(
+			&lines->sources, table, number,
+			dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute)));
+	return path ? path : dwarf_file_of(entry, DW_AT_decl_file, unit);
+}
+
 /* Its line, where the entry or what it was made of says so. */
 static bool declared_line(struct sonde_lines *lines, Dwarf_Off offset, const char **file,
 			  uint32_t *line)
@@ -231,7 +253,7 @@ static bool declared_line(struct sonde_lines *lines, Dwarf_Off offset, const cha
 	if (!dwarf_offdie(lines->file.dwarf, offset, &entry) ||
 	    dwarf_decl_line(&entry, &number) != 0 || number <= 0)
 		return false;
-	path = dwarf_file_of(&entry, DW_AT_decl_file, &unit);
+	path = declared_file(lines, &entry, &unit);
 	*file = path ? absolute_path(lines, &unit, path) : NULL;
 	*line = (uint32_t)number;
 	return *file != NULL;

@@ -6,13 +6,12 @@
 #ifndef SONDE_SYMBOLS_LINES_H
 #define SONDE_SYMBOLS_LINES_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "symbols/elf_file.h"
 
 struct sonde_lines;
 
-/* NULL where the file has no DWARF that can be read, or memory is out. */
-struct sonde_lines *sonde_lines_open(const char *path);
+/* NULL where the file, which is borrowed, has no DWARF that can be read, or memory is out. */
+struct sonde_lines *sonde_lines_open(const struct elf_file *elf);
 void sonde_lines_free(struct sonde_lines *lines);
 
 /* As sonde_symbols_line(). */

@@ -435,9 +435,9 @@ bool sonde_symbols_line(struct sonde_symbols *symbols, uint64_t address, const c
 	if (!symbols->looked_for_lines) {
 		symbols->looked_for_lines = true;
 		if (elf_file_has_dwarf(&symbols->file))
-			symbols->lines = sonde_lines_open(symbols->file.path);
+			symbols->lines = sonde_lines_open(&symbols->file);
 		else if (find_debug_file(symbols) && elf_file_has_dwarf(&symbols->debug))
-			symbols->lines = sonde_lines_open(symbols->debug.path);
+			symbols->lines = sonde_lines_open(&symbols->debug);
 	}
 	return symbols->lines && sonde_lines_find(symbols->lines, address, file, line);
 }

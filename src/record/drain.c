@@ -319,17 +319,37 @@ static enum sonde_status read_chunk(struct session *session, struct recorded_thr
 		       SONDE_OK;
 }
 
+/* How far a ring is read. */
+enum reach {
+	REACH_CHUNKS, /* not into the chunk that is being written, where there was one before it */
+	REACH_ALL,    /* all that there is */
+	REACH_ENDED,  /* nothing more comes: likewise, and behind holes */
+};
+
+/*
+ * The chunk that a busy thread is writing is left to it: to read close behind would take cache lines away from
+ * it that it is about to write, which costs both of them more than all the rest.
+ */
+static bool is_near_writer(const struct session *session, const struct recorded_thread *thread)
+{
+	return chunks_begun(session, thread) <= thread->chunk + 1;
+}
+
 static enum sonde_status read_chunks(struct session *session, struct recorded_thread *thread,
-				     bool ended, size_t *total, struct sonde_error *err)
+				     enum reach reach, size_t *total, struct sonde_error *err)
 {
 	const struct shared_control *control = session->memory.control;
+	bool ended = reach == REACH_ENDED;
 
 	for (uint32_t chunks = 0; chunks <= control->chunk_count || ended;) {
 		uint64_t chunk = thread->chunk;
 		size_t unit = thread->unit;
 		struct look look;
-		enum sonde_status status = read_chunk(session, thread, ended, &look, err);
+		enum sonde_status status;
 
+		if (chunks && reach == REACH_CHUNKS && is_near_writer(session, thread))
+			break;
+		status = read_chunk(session, thread, ended, &look, err);
 		if (status < 0)
 			return status;
 		if (look.end > unit) {
@@ -351,9 +371,9 @@ static enum sonde_status read_chunks(struct session *session, struct recorded_th
 
 /* Reads what there is of one thread, and writes it out. */
 static enum sonde_status read_units(struct session *session, struct recorded_thread *thread,
-				    bool ended, size_t *total, struct sonde_error *err)
+				    enum reach reach, size_t *total, struct sonde_error *err)
 {
-	enum sonde_status status = read_chunks(session, thread, ended, total, err);
+	enum sonde_status status = read_chunks(session, thread, reach, total, err);
 
 	return status < 0 || session->failed ? status : calls_flush(thread->calls, err);
 }
@@ -448,7 +468,7 @@ enum sonde_status drain_ring(struct session *session, uint32_t number, struct so
 
 	if (status < 0 || !session->rings[number])
 		return status;
-	return read_units(session, session->rings[number], false, &total, err);
+	return read_units(session, session->rings[number], REACH_ALL, &total, err);
 }
 
 /* Looks for rings that were taken since the last time. */
@@ -544,7 +564,8 @@ static enum sonde_status read_all(struct session *session, size_t *total, struct
 		bool ended = atomic_load_explicit(&ring->state, memory_order_acquire) ==
 				     RING_ENDED ||
 			     !thread->process->alive;
-		enum sonde_status status = read_units(session, thread, ended, total, err);
+		enum sonde_status status =
+			read_units(session, thread, ended ? REACH_ENDED : REACH_CHUNKS, total, err);
 
 		if (status == SONDE_OK && ended)
 			status = end_thread(session, i, err);
@@ -659,7 +680,7 @@ static void read_rest(struct session *session)
 		struct recorded_thread *thread = session->threads.items[0];
 		size_t total = 0;
 
-		if (read_units(session, thread, true, &total, &err) < 0)
+		if (read_units(session, thread, REACH_ENDED, &total, &err) < 0)
 			session_fail(session, &err);
 		if (end_thread(session, 0, &err) < 0)
 			session_fail(session, &err);

@@ -8,7 +8,8 @@
 # sustained: BENCH_SUSTAINED million events in one go (default 200: 20 seconds at the speed of the
 #   goal; 0 leaves it out).
 # Times are CPU time (user and system). The runs of a round follow each other; the medians of
-# BENCH_ROUNDS rounds (default 5) are shown. Up to 7 GB of disk are used at a time.
+# BENCH_ROUNDS rounds (default 5) are shown. A ratio is the median of those of the rounds, so that a
+# machine that is slower for some of them does not count. Up to 7 GB of disk are used at a time.
 # usage: bench/record.sh BUILD_DIR
 set -eu
 
@@ -206,22 +207,27 @@ each_long_workload() {
 		'.open :memory:' "$job" '.open :memory:' "$job" '.open :memory:' "$job"
 }
 
-median() {
-	[ -e "$data/$workload.$1" ] || {
-		echo -
-		return
-	}
-	sort -n "$data/$workload.$1" | awk '{ all[NR] = $1 } END { printf "%.3f", all[int((NR + 1) / 2)] }'
+middle() {
+	sort -n | awk -v digits="$1" '{ all[NR] = $1 } END { printf "%.*f", digits, all[int((NR + 1) / 2)] }'
 }
 
-# ratio A B DIGITS [FACTOR]: A / B, or "-" where one of them is none.
+# median COLUMN; "-" where it was not measured.
+median() {
+	if [ -e "$data/$workload.$1" ]; then middle 3 <"$data/$workload.$1"; else echo -; fi
+}
+
+# ratio COLUMN COLUMN DIGITS: of the two in each round.
 ratio() {
-	awk -v a="$1" -v b="$2" -v digits="$3" -v factor="${4:-1}" 'BEGIN {
-		if (a == "-" || b + 0 == 0)
-			print "-"
-		else
-			printf "%.*f", digits, a / b * factor
-	}'
+	if [ -e "$data/$workload.$1" ] && [ -e "$data/$workload.$2" ]; then
+		paste "$data/$workload.$1" "$data/$workload.$2" | awk '{ print $1 / $2 }' | middle "$3"
+	else
+		echo -
+	fi
+}
+
+# quotient A B DIGITS FACTOR
+quotient() {
+	awk -v a="$1" -v b="$2" -v digits="$3" -v factor="$4" 'BEGIN { printf "%.*f", digits, a / b * factor }'
 }
 
 hooks_format='%-8s %10s %7s %7s %7s %9s %7s %8s %12s %8s %6s %5s %7s\n'
@@ -236,9 +242,9 @@ hooks_row() {
 	[ "$counted" != "$recorded" ] || exact=yes
 	tree=$(median hooks)
 	printf "$hooks_format" "$workload" "$counted" "$(median plain)" "$(median floor)" \
-		"$(median hooks-own)" "$(ratio "$(median hooks-own)" "$(median floor)" 2)" "$tree" \
-		"$(median uftrace)" "$(ratio "$tree" "$(median uftrace)" 2)" "$(median lttng)" \
-		"$(ratio "$tree" "$counted" 1 1e9)" "$exact" "$dropped"
+		"$(median hooks-own)" "$(ratio hooks-own floor 2)" "$tree" \
+		"$(median uftrace)" "$(ratio hooks uftrace 2)" "$(median lttng)" \
+		"$(quotient "$tree" "$counted" 1 1e9)" "$exact" "$dropped"
 }
 
 # shellcheck disable=SC2059
@@ -246,14 +252,14 @@ patch_row() {
 	read -r recorded dropped <"$data/$workload.patch-events"
 	tree=$(median patch)
 	printf "$patch_format" "$workload" "$recorded" "$(median patch-own)" "$tree" \
-		"$(median uftrace-P)" "$(ratio "$tree" "$(median uftrace-P)" 2)" \
-		"$(ratio "$tree" "$recorded" 1 1e9)" "$dropped"
+		"$(median uftrace-P)" "$(ratio patch uftrace-P 2)" \
+		"$(quotient "$tree" "$recorded" 1 1e9)" "$dropped"
 }
 
 # shellcheck disable=SC2059
 none_row() {
 	printf "$none_format" "$workload" "$(median bare)" "$(median none-own)" \
-		"$(ratio "$(median none-own)" "$(median bare)" 3)"
+		"$(ratio none-own bare 3)"
 }
 
 # shellcheck disable=SC2059
@@ -261,8 +267,8 @@ details_row() {
 	read -r hooks dropped <"$data/$workload.hooks-details-events"
 	read -r patch dropped <"$data/$workload.patch-details-events"
 	printf "$details_format" "$workload" "$hooks" "$(median hooks-details)" \
-		"$(ratio "$(median hooks-details)" "$hooks" 1 1e9)" "$patch" \
-		"$(median patch-details)" "$(ratio "$(median patch-details)" "$patch" 1 1e9)"
+		"$(quotient "$(median hooks-details)" "$hooks" 1 1e9)" "$patch" \
+		"$(median patch-details)" "$(quotient "$(median patch-details)" "$patch" 1 1e9)"
 }
 
 # Many events, from the start of the program to the finished session; and how long as many zeros
@@ -288,7 +294,7 @@ print_sustained() {
 	echo "none dropped; dd is the time that dd takes to write as many bytes"
 	printf '%10s %8s %10s %8s %7s\n' events seconds 'M events/s' dd dropped
 	printf '%10s %8s %10s %8s %7s\n' "$recorded" "$seconds" \
-		"$(ratio "$recorded" "$seconds" 2 1e-6)" "$zeros" "$dropped"
+		"$(quotient "$recorded" "$seconds" 2 1e-6)" "$zeros" "$dropped"
 }
 
 build_programs

@@ -167,7 +167,8 @@ convert_run(struct calls *calls, const struct shared_unit *unit, const struct sh
 		if (UNLIKELY(stack > high))
 			break;
 		if (details) {
-			__builtin_prefetch(unit + UNITS_AHEAD + 2);
+			for (size_t i = 2; i < stride; i += 2)
+				__builtin_prefetch(unit + UNITS_AHEAD + i);
 			if (UNLIKELY(shape_of(unit) != shape))
 				break;
 		}

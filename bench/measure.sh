@@ -9,6 +9,11 @@ divide() {
 		'BEGIN { if (b > 0) printf "%.*f", digits, a / b; else printf "-" }'
 }
 
+# middle DIGITS: the median of the numbers that come in.
+middle() {
+	sort -n | awk -v digits="$1" '{ all[NR] = $1 } END { printf "%.*f", digits, all[int((NR + 1) / 2)] }'
+}
+
 # row WHAT OURS UNIT THEIRS RATIO GOAL
 row() {
 	printf '%-42s %9s %-10s %9s  %6s  %s\n' "$@"

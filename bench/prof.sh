@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Measures `sonde prof` with the build in BUILD_DIR and prints a table: measurements of two sizes are merged
 # with one thread and with two. Processor time and memory are the least of some runs; the times that went by are
-# medians, of runs with one and two threads in turn. They are taken twice, since a disk is shared and its speed
-# varies: with the database on the disk of the build, and in memory (/dev/shm) where there is room.
+# medians, of runs with one and two threads in turn, and so is how many times faster two are. They are taken
+# twice, since a disk is shared and its speed varies: with the database on the disk of the build, and in memory
+# (/dev/shm) where there is room.
 # The existing program is not run here: its column has what it took on a similar machine (user time of one
 # thread, most memory), so ratios are rough. Then the resulting database is opened and its hottest path printed.
 # The measurements are made once, in BUILD_DIR/bench.
@@ -39,7 +40,7 @@ measurements() {
 
 # wall_median THREADS
 wall_median() {
-	sort -n -k2 "$scratch/wall-$1" | awk '{ wall[NR] = $2 } END { print wall[int((NR + 1) / 2)] }'
+	awk '{ print $2 }' "$scratch/wall-$1" | middle 2
 }
 
 # compare_walls WHERE FOLDER GOAL
@@ -52,9 +53,10 @@ compare_walls() {
 		done
 		round=$((round + 1))
 	done
-	row "  time that went by, -j1, $1" "$(divide "$(wall_median 1)" 1 2)" s '' '' ''
-	row "  time that went by, -j2, $1" "$(divide "$(wall_median 2)" 1 2)" s '' '' ''
-	row "  times faster with -j2, $1" "$(divide "$(wall_median 1)" "$(wall_median 2)" 2)" '' '' '' "$3"
+	faster=$(paste "$scratch/wall-1" "$scratch/wall-2" | awk '{ print $2 / $5 }' | middle 2)
+	row "  time that went by, -j1, $1" "$(wall_median 1)" s '' '' ''
+	row "  time that went by, -j2, $1" "$(wall_median 2)" s '' '' ''
+	row "  times faster with -j2, $1" "$faster" '' '' '' "$3"
 }
 
 # in_memory COMMAND...: as it is, with a scratch folder in memory

@@ -16,6 +16,8 @@ set -eu
 build=${1:?usage: bench/record.sh BUILD_DIR}
 build=$(cd "$build" && pwd)
 bench=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=bench/measure.sh
+. "$bench/measure.sh"
 rounds=${BENCH_ROUNDS:-5}
 sustained=${BENCH_SUSTAINED:-200}
 programs=$build/bench/programs
@@ -205,10 +207,6 @@ each_long_workload() {
 	job=".read $bench/workloads/job.sql"
 	"$@" sqlite :memory: "$job" '.open :memory:' "$job" '.open :memory:' "$job" \
 		'.open :memory:' "$job" '.open :memory:' "$job" '.open :memory:' "$job"
-}
-
-middle() {
-	sort -n | awk -v digits="$1" '{ all[NR] = $1 } END { printf "%.*f", digits, all[int((NR + 1) / 2)] }'
 }
 
 # median COLUMN; "-" where it was not measured.

@@ -27,6 +27,18 @@ class ForkStorm(Case):
         self.assert_all_returned(recording)
 
 
+class ForkBusy(Case):
+    """Forks of a thread that has written a lot which is not read yet."""
+    program = Program("forkbusy.c")
+
+    def case_fork(self):
+        recording = self.record()
+        # Each child begins in the calls that its parent was in, and returns from them.
+        self.assert_calls(recording, main=1, start_child=40, leaf=240000)
+        self.assert_returns(recording, main=41, start_child=80, leaf=240000)
+        self.assertEqual(dict(recording.exceptions), {})
+
+
 class ThreadFork(Case):
     """Forks in the midst of other threads' calls."""
     program = Program("threadfork.c")

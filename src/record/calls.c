@@ -113,6 +113,32 @@ static void note_run(struct calls *calls, const struct open_call *top,
 	lane->event_count += count;
 }
 
+static inline void fetch_ahead(const struct shared_unit *unit, size_t units)
+{
+	for (size_t i = 0; i < units; i += 2)
+		__builtin_prefetch(unit + UNITS_AHEAD + i);
+}
+
+/* Whether a unit is a return of the innermost call; `word` is what it differs in from that of no function. */
+static inline bool is_return(const struct open_call *top, uint64_t stack, uint64_t word,
+			     bool patched)
+{
+	return patched ? stack == top->stack && word <= UNIT_FUNCTION_MASK : word == top->function;
+}
+
+/* Whether it is one of the call around that, too. */
+static inline bool is_outer_return(const struct open_call *top, uint64_t stack, bool patched)
+{
+	return patched ? top[-1].stack == stack : top[-1].stack < stack;
+}
+
+/* Looks up a function that begins; false where that has other bits, so that this is another unit, or memory is out. */
+static bool keep_id(struct calls *calls, struct load_map_id *kept, uint64_t function,
+		    uint64_t ticks)
+{
+	return function <= UNIT_FUNCTION_MASK && load_map_keep(calls->map, kept, function, ticks);
+}
+
 /*
  * Converts units of one way to record, up to the first that is not plain, that is not to be taken,
  * or that fills the lane's events or open calls, and returns it. Everything else takes the long
@@ -152,7 +178,6 @@ convert_run(struct calls *calls, const struct shared_unit *unit, const struct sh
 		      details && room > DETAILS_AT_ONCE ? DETAILS_AT_ONCE : room);
 	for (; unit < end; unit += stride) {
 		uint64_t word = word_of(unit), ticks = unit->time - base_ticks, stack;
-		bool returns;
 
 		/* the order keeps compilers from making one condition of them, which takes longer */
 		if (UNLIKELY(ticks > far))
@@ -160,26 +185,14 @@ convert_run(struct calls *calls, const struct shared_unit *unit, const struct sh
 		stack = unit->stack;
 		if (UNLIKELY(stack <= low))
 			break;
-		__builtin_prefetch(unit + UNITS_AHEAD);
+		fetch_ahead(unit, stride);
 		if (UNLIKELY(ticks < least))
 			break;
 		event[0] = base_ns + (ticks * multiplier >> 32);
-		if (UNLIKELY(stack > high))
+		if (UNLIKELY(stack > high) || (details && UNLIKELY(shape_of(unit) != shape)))
 			break;
-		if (details) {
-			for (size_t i = 2; i < stride; i += 2)
-				__builtin_prefetch(unit + UNITS_AHEAD + i);
-			if (UNLIKELY(shape_of(unit) != shape))
-				break;
-		}
-		if (patched)
-			returns = stack == top->stack && (word ^ out) <= UNIT_FUNCTION_MASK;
-		else
-			returns = (word ^ out) == top->function;
-		if (returns) {
-			/* of the innermost call, and of no other */
-			if (UNLIKELY(top <= mark) ||
-			    UNLIKELY(patched ? top[-1].stack == stack : top[-1].stack < stack))
+		if (is_return(top, stack, word ^ out, patched)) {
+			if (UNLIKELY(top <= mark) || UNLIKELY(is_outer_return(top, stack, patched)))
 				break;
 			event[1] = top->function_id;
 			event[2] = leave;
@@ -194,8 +207,7 @@ convert_run(struct calls *calls, const struct shared_unit *unit, const struct sh
 				break;
 			kept = load_map_kept(calls->map, function);
 			if (UNLIKELY(kept->function != function) &&
-			    (function > UNIT_FUNCTION_MASK || /* it is another unit */
-			     !load_map_keep(calls->map, kept, function, unit->time)))
+			    !keep_id(calls, kept, function, unit->time))
 				break;
 			top++;
 			top->stack = stack;

@@ -75,6 +75,16 @@ _Static_assert(offsetof(struct shared_detail, stack_size) == offsetof(struct sha
 		       offsetof(struct shared_detail, flags) == 26,
 	       "the shape of a detail is in its last word");
 
+/* How many events a run can make, if all of them are calls. */
+static size_t run_room(const struct call_lane *lane, bool details)
+{
+	size_t room = lane->event_capacity - lane->event_count;
+
+	if (room > lane->capacity - lane->depth)
+		room = lane->capacity - lane->depth;
+	return details && room > DETAILS_AT_ONCE ? DETAILS_AT_ONCE : room;
+}
+
 /* Behind the last unit that a record may begin with: each makes one event. */
 static inline const struct shared_unit *
 run_end(const struct shared_unit *unit, const struct shared_unit *end, size_t stride, size_t room)
@@ -170,12 +180,8 @@ convert_run(struct calls *calls, const struct shared_unit *unit, const struct sh
 	struct open_call *top = lane->open + lane->depth;
 	uint64_t *event = (uint64_t *)(lane->events + lane->event_count);
 	uint64_t least = earliest(calls);
-	size_t room = lane->event_capacity - lane->event_count;
 
-	if (room > lane->capacity - lane->depth)
-		room = lane->capacity - lane->depth;
-	end = run_end(unit, end, stride,
-		      details && room > DETAILS_AT_ONCE ? DETAILS_AT_ONCE : room);
+	end = run_end(unit, end, stride, run_room(lane, details));
 	for (; unit < end; unit += stride) {
 		uint64_t word = word_of(unit), ticks = unit->time - base_ticks, stack;
 

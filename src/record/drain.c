@@ -130,7 +130,7 @@ static void free_chunk(struct session *session, struct recorded_thread *thread)
 	atomic_store(&ring->chunks_freed, freed + 1);
 	if (thread->freed_full || (uint32_t)atomic_load(&ring->chunks_begun) - freed >= chunk_count)
 		thread->freed_full++;
-	if (thread->freed_full >= chunk_count / 4)
+	if (thread->freed_full >= chunk_count / 2)
 		wake_writer(session, thread);
 }
 

@@ -223,11 +223,6 @@ ratio() {
 	fi
 }
 
-# quotient A B DIGITS FACTOR
-quotient() {
-	awk -v a="$1" -v b="$2" -v digits="$3" -v factor="$4" 'BEGIN { printf "%.*f", digits, a / b * factor }'
-}
-
 hooks_format='%-8s %10s %7s %7s %7s %9s %7s %8s %12s %8s %6s %5s %7s\n'
 patch_format='%-8s %10s %7s %7s %10s %14s %6s %7s\n'
 none_format='%-8s %7s %7s %9s\n'
@@ -242,7 +237,7 @@ hooks_row() {
 	printf "$hooks_format" "$workload" "$counted" "$(median plain)" "$(median floor)" \
 		"$(median hooks-own)" "$(ratio hooks-own floor 2)" "$tree" \
 		"$(median uftrace)" "$(ratio hooks uftrace 2)" "$(median lttng)" \
-		"$(quotient "$tree" "$counted" 1 1e9)" "$exact" "$dropped"
+		"$(divide "$tree" "${counted}e-9" 1)" "$exact" "$dropped"
 }
 
 # shellcheck disable=SC2059
@@ -251,7 +246,7 @@ patch_row() {
 	tree=$(median patch)
 	printf "$patch_format" "$workload" "$recorded" "$(median patch-own)" "$tree" \
 		"$(median uftrace-P)" "$(ratio patch uftrace-P 2)" \
-		"$(quotient "$tree" "$recorded" 1 1e9)" "$dropped"
+		"$(divide "$tree" "${recorded}e-9" 1)" "$dropped"
 }
 
 # shellcheck disable=SC2059
@@ -265,8 +260,8 @@ details_row() {
 	read -r hooks dropped <"$data/$workload.hooks-details-events"
 	read -r patch dropped <"$data/$workload.patch-details-events"
 	printf "$details_format" "$workload" "$hooks" "$(median hooks-details)" \
-		"$(quotient "$(median hooks-details)" "$hooks" 1 1e9)" "$patch" \
-		"$(median patch-details)" "$(quotient "$(median patch-details)" "$patch" 1 1e9)"
+		"$(divide "$(median hooks-details)" "${hooks}e-9" 1)" "$patch" \
+		"$(median patch-details)" "$(divide "$(median patch-details)" "${patch}e-9" 1)"
 }
 
 # Many events, from the start of the program to the finished session; and how long as many zeros
@@ -292,7 +287,7 @@ print_sustained() {
 	echo "none dropped; dd is the time that dd takes to write as many bytes"
 	printf '%10s %8s %10s %8s %7s\n' events seconds 'M events/s' dd dropped
 	printf '%10s %8s %10s %8s %7s\n' "$recorded" "$seconds" \
-		"$(quotient "$recorded" "$seconds" 2 1e-6)" "$zeros" "$dropped"
+		"$(divide "$recorded" "${seconds}e6" 2)" "$zeros" "$dropped"
 }
 
 build_programs

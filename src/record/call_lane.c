@@ -24,7 +24,7 @@ static bool set_capacity(struct call_lane *lane, size_t capacity)
 	if (!open)
 		return false;
 	for (size_t i = lane->open ? lane->capacity + 1 : 0; i <= capacity; i++)
-		open[i].tail = tail_at(i);
+		open[i] = (struct open_call){ .tail = tail_at(i) };
 	lane->open = open;
 	lane->capacity = capacity;
 	return true;

@@ -187,7 +187,7 @@ static bool read_list(struct head *head, struct source_list *list)
 }
 
 /* Those of the versions before: each list ends with an empty name. The first folder is the unit's. */
-static bool read_old_lists(struct head *head, struct source_table *table)
+static void read_old_lists(struct head *head, struct source_table *table)
 {
 	struct source_file file = { 0 };
 	bool is_good = add_file(&table->folders, file);
@@ -202,7 +202,6 @@ static bool read_old_lists(struct head *head, struct source_table *table)
 		take_number(head); /* size */
 		is_good = !head->bytes.overrun && add_file(&table->files, file);
 	}
-	return is_good;
 }
 
 static void read_table(const struct source_files *files, uint64_t offset,

@@ -29,7 +29,7 @@ static inline enum sonde_status recorder_add_detail(struct atf_recorder_thread *
 			   stack_size, registers->flags);
 	if (stack_size)
 		memcpy(place + ATF_DETAIL_RECORD_SIZE + ATF_PAYLOAD_SIZE, stack, stack_size);
-	atf_recorder_detail_put(thread, place, header.total_length, 1, place);
+	atf_recorder_detail_put(thread, header.total_length, 1, place);
 	return SONDE_OK;
 }
 

@@ -37,11 +37,12 @@ struct call_lane *call_lane_new(uint32_t number, const struct calls_options *opt
 	if (!lane)
 		return NULL;
 	lane->number = number;
+	lane->events = options->events;
+	lane->event_capacity = options->event_capacity;
 	if (number || !options->events) {
-		lane->own_capacity = number ? LANE_EVENTS_SMALL : LANE_EVENTS;
-		lane->own = calloc(lane->own_capacity, sizeof(*lane->own));
+		lane->event_capacity = number ? LANE_EVENTS_SMALL : LANE_EVENTS;
+		lane->events = lane->own = calloc(lane->event_capacity, sizeof(*lane->own));
 	}
-	lane->events = lane->own ? lane->own : options->events;
 	if (!lane->events || !set_capacity(lane, FIRST_CAPACITY)) {
 		call_lane_free(lane);
 		return NULL;
@@ -66,11 +67,6 @@ void call_lane_free(struct call_lane *lane)
 	free(lane);
 }
 
-static struct atf_index_event *our_room(const struct calls *calls, const struct call_lane *lane)
-{
-	return lane->own ? lane->own : calls->options.events;
-}
-
 enum sonde_status call_lane_flush(struct calls *calls, struct call_lane *lane,
 				  struct sonde_error *err)
 {
@@ -83,30 +79,17 @@ enum sonde_status call_lane_flush(struct calls *calls, struct call_lane *lane,
 	return calls->output.events(calls->output.context, lane->number, lane->events, count, err);
 }
 
-enum sonde_status call_lane_place(struct calls *calls, struct call_lane *lane, bool details,
+enum sonde_status call_lane_place(struct calls *calls, struct call_lane *lane,
 				  struct sonde_error *err)
 {
-	const struct calls_options *options = &calls->options;
-	struct calls_place place = { 0 };
+	const struct calls_output *output = &calls->output;
 	enum sonde_status status = SONDE_OK;
 
-	if (lane->event_count == lane->event_capacity ||
-	    (details && lane->events != our_room(calls, lane)))
+	if (lane->event_count == lane->event_capacity)
 		status = call_lane_flush(calls, lane, err);
-	if (status < 0 || lane->event_count)
-		return status;
-	if (calls->output.place)
-		calls->output.place(calls->output.context, lane->number, &place);
-	lane->thread_id = place.thread_id;
-	if (place.events && place.capacity > options->event_capacity)
-		place.capacity = options->event_capacity;
-	if (!place.capacity || details) {
-		place.events = our_room(calls, lane);
-		place.capacity = lane->own ? lane->own_capacity : options->event_capacity;
-	}
-	lane->events = place.events;
-	lane->event_capacity = place.capacity;
-	return SONDE_OK;
+	if (!lane->event_count && output->thread_id)
+		lane->thread_id = output->thread_id(output->context, lane->number);
+	return status;
 }
 
 void call_lane_make_room(struct call_lane *lane, size_t units)
@@ -138,8 +121,7 @@ static enum sonde_status put_event(struct calls *calls, struct call_lane *lane,
 				   struct sonde_error *err)
 {
 	const struct calls_output *output = &calls->output;
-	enum sonde_status status =
-		call_lane_place(calls, lane, detail.unit || detail.arguments, err);
+	enum sonde_status status = call_lane_place(calls, lane, err);
 	struct atf_index_event *event;
 
 	if (status < 0)

@@ -92,8 +92,7 @@ struct call_lane {
 	struct held_detail *held;
 
 	struct atf_index_event *events;
-	struct atf_index_event *own; /* NULL: those of the options */
-	size_t own_capacity;
+	struct atf_index_event *own; /* NULL: they are those of the options */
 	uint32_t thread_id;
 	size_t event_count, event_capacity;
 	uint64_t handed_ns; /* time of the last event handed out */
@@ -144,11 +143,8 @@ struct call_unit {
 struct call_lane *call_lane_new(uint32_t number, const struct calls_options *options);
 void call_lane_free(struct call_lane *lane);
 
-/*
- * Finds out where to put the next events, and hands out those that are elsewhere. `details`: they
- * have details, which come between events that are kept in a place given by the output.
- */
-enum sonde_status call_lane_place(struct calls *calls, struct call_lane *lane, bool details,
+/* Before an event is added: there is room for it. */
+enum sonde_status call_lane_place(struct calls *calls, struct call_lane *lane,
 				  struct sonde_error *err);
 
 /* Before a run of so many units, each of which can open a call. */

@@ -286,7 +286,7 @@ static enum sonde_status convert_plain(struct calls *calls, const struct shared_
 	    (*unit)->time < calls->map->settled ||
 	    !(hook || plain == UNIT_ENTRY || plain == UNIT_EXIT))
 		return SONDE_OK;
-	status = call_lane_place(calls, calls->current, plain != kind, err);
+	status = call_lane_place(calls, calls->current, err);
 	if (status < 0)
 		return status;
 	call_lane_make_room(calls->current, (size_t)(end - *unit));

@@ -37,16 +37,9 @@ struct calls_options {
 	 * long as each is flushed before another is converted. NULL: each has a little of its own.
 	 */
 	struct atf_index_event *events;
-	size_t event_capacity; /* also the most that wait where place() gives room */
-	uint32_t max_depth;    /* calls deeper than this are left out; 0: no limit */
-	uint64_t min_time_ns;  /* calls shorter than this are left out, with all inside them */
-};
-
-/* Room for events that wait for events(), and what stands in their thread_id. */
-struct calls_place {
-	struct atf_index_event *events; /* NULL: none */
-	size_t capacity;
-	uint32_t thread_id;
+	size_t event_capacity;
+	uint32_t max_depth;   /* calls deeper than this are left out; 0: no limit */
+	uint64_t min_time_ns; /* calls shorter than this are left out, with all inside them */
 };
 
 /* A place in the program that annotates something. */
@@ -70,12 +63,12 @@ struct call_arguments {
 /* Where events go. All hooks take the lane; an error ends the conversion and is handed back. */
 struct calls_output {
 	void *context;
-	/* `count` events of one lane, in order. thread_id is what place() gave, or 0, and detail_seq
-	 * as details() left it. */
+	/* `count` events of one lane, in order. thread_id is what thread_id() gave, or 0, and
+	 * detail_seq as details() left it. */
 	enum sonde_status (*events)(void *context, uint32_t lane, struct atf_index_event *events,
 				    size_t count, struct sonde_error *err);
-	/* Where to put the next events of a lane; may be NULL. */
-	void (*place)(void *context, uint32_t lane, struct calls_place *place);
+	/* What stands in the next events of a lane; may be NULL. */
+	uint32_t (*thread_id)(void *context, uint32_t lane);
 	/*
 	 * The details of `count` events, one each; the first of the events comes `ahead` events
 	 * after the last that events() was given of this lane. They stand in the records that begin

@@ -291,7 +291,7 @@ static enum sonde_status write_detail(struct session *session, struct flight_blo
 	if (status < 0)
 		return status;
 	memcpy(place, record, header.total_length);
-	atf_recorder_detail_put(lane->writer, place, header.total_length, 1, place);
+	atf_recorder_detail_put(lane->writer, header.total_length, 1, place);
 	session_count_details(session, 1);
 	return SONDE_OK;
 }

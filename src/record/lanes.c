@@ -13,8 +13,6 @@
 
 enum {
 	PART_RESERVE = 1 << 20, /* events that one conversion surely stays under */
-	CACHE_LINE = 64,
-	BYTES_AHEAD = 1024,
 };
 
 static struct lane *find_lane(struct recorded_thread *thread, uint32_t number)
@@ -146,18 +144,11 @@ static enum sonde_status take_events(void *context, uint32_t number, struct atf_
 	return status < 0 ? lose(session, count, err) : status;
 }
 
-/* Straight where the recorder keeps them. */
-static void find_place(void *context, uint32_t number, struct calls_place *place)
+static uint32_t find_thread_id(void *context, uint32_t number)
 {
-	struct recorded_thread *thread = context;
-	struct session *session = thread->session;
-	struct lane *lane = find_lane(thread, number);
+	const struct lane *lane = find_lane(context, number);
 
-	if (!lane || !lane->writer)
-		return;
-	place->thread_id = lane->slot;
-	if (!session->failed && !session->flight.enabled)
-		place->events = atf_recorder_place(lane->writer, &place->capacity);
+	return lane && lane->writer ? lane->slot : 0;
 }
 
 size_t lane_detail_room(const struct session *session)
@@ -265,14 +256,11 @@ static enum sonde_status take_details(void *context, uint32_t number,
 	record = place;
 	for (size_t i = 0; i < count; i++) {
 		last = record;
-		/* the room is in no cache: gets that of a record some way on */
-		for (size_t line = 0; line < most; line += CACHE_LINE)
-			__builtin_prefetch(record + BYTES_AHEAD + line, 1);
 		record += encode_detail(record, units[i], &events[i], lane->slot, index_seq++,
 					session->options->stack_bytes);
 		events[i].detail_seq = detail_seq++;
 	}
-	atf_recorder_detail_put(lane->writer, place, (size_t)(record - place), count, last);
+	atf_recorder_detail_put(lane->writer, (size_t)(record - place), count, last);
 	session_count_details(session, count);
 	return SONDE_OK;
 }
@@ -319,7 +307,7 @@ static enum sonde_status take_arguments(void *context, uint32_t number,
 	index_seq = atf_recorder_next_index(lane->writer) + (uint32_t)ahead;
 	size = lane_encode_arguments(place, arguments, event, lane->slot, index_seq);
 	event->detail_seq = detail_seq;
-	atf_recorder_detail_put(lane->writer, place, size, 1, place);
+	atf_recorder_detail_put(lane->writer, size, 1, place);
 	session_count_details(session, 1);
 	return SONDE_OK;
 }
@@ -414,7 +402,7 @@ void lanes_output(struct recorded_thread *thread, struct calls_output *output)
 	*output = (struct calls_output){
 		.context = thread,
 		.events = take_events,
-		.place = find_place,
+		.thread_id = find_thread_id,
 		.details = take_details,
 		.arguments = take_arguments,
 		.site = find_site,

@@ -25,8 +25,8 @@
 #include "record/witness.h"
 
 #define STATUS_NS UINT64_C(200000000)
-/* Gathered before they are handed on: 64 KB, which stay in the cache. */
-#define EVENTS_AT_ONCE (1 << 11)
+/* Gathered before they are handed on: 16 KB, which stay in the nearest cache. */
+#define EVENTS_AT_ONCE (1 << 9)
 
 void session_problem(struct session *session, const char *format, ...)
 {
@@ -121,6 +121,7 @@ static void session_release(struct session *session)
 static enum sonde_status prepare_memory(struct session *session, struct sonde_error *err)
 {
 	const struct record_options *options = session->options;
+	struct calls_options *calls = &session->calls_options;
 	struct shared_memory_options memory = {
 		.clock = session->clock.kind,
 		.on_full = options->on_full,
@@ -138,10 +139,9 @@ static enum sonde_status prepare_memory(struct session *session, struct sonde_er
 	session->slots = calloc(session->memory.control->process_count, sizeof(*session->slots));
 	session->rings = calloc(session->memory.control->ring_count, sizeof(*session->rings));
 	session->copy = malloc(session->memory.control->chunk_size);
-	session->calls_options.events = calloc(EVENTS_AT_ONCE, sizeof(struct atf_index_event));
-	session->calls_options.event_capacity = session->flight.enabled ? flight_batch(session) :
-									  EVENTS_AT_ONCE;
-	if (!session->slots || !session->rings || !session->copy || !session->calls_options.events)
+	calls->event_capacity = session->flight.enabled ? flight_batch(session) : EVENTS_AT_ONCE;
+	calls->events = calloc(calls->event_capacity, sizeof(*calls->events));
+	if (!session->slots || !session->rings || !session->copy || !calls->events)
 		return sonde_fail_nomem(err);
 	return SONDE_OK;
 }

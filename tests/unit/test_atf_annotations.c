@@ -351,7 +351,7 @@ static void record(struct atf_recorder_thread *thread, struct atf_index_event ev
 						    &event.detail_seq, &err));
 		assert_int_equal(atf_arguments_encode(place, &header, type, extra, values, size),
 				 ATF_ARGUMENTS_HEAD_SIZE + size);
-		atf_recorder_detail_put(thread, place, ATF_ARGUMENTS_HEAD_SIZE + size, 1, place);
+		atf_recorder_detail_put(thread, ATF_ARGUMENTS_HEAD_SIZE + size, 1, place);
 	}
 	assert_ok(atf_recorder_events(thread, &event, 1, &err));
 }

@@ -19,7 +19,6 @@
 #include "formats/format.h"
 
 #define OPEN_FILES 256
-#define STEP_EVENTS (STEP_BYTES / ATF_EVENT_SIZE)
 #define RESERVE_NAME ".sonde-reserve"
 
 /* Events are written as they lie in memory. */
@@ -457,53 +456,38 @@ enum sonde_status atf_recorder_detail_place(struct atf_recorder_thread *thread, 
 {
 	struct detail_buffer *buffer;
 	enum sonde_status status = SONDE_OK;
-	size_t room = 0;
 
 	if (needs_care(thread))
 		status = prepare(thread, err);
 	if (status == SONDE_OK && thread->buffer &&
 	    (thread->detail.stage || thread->buffer->used + size > DETAIL_BUFFER_SIZE))
 		status = flush_details(thread, err);
-	if (status == SONDE_OK && thread->detail.stage)
-		status = recorder_stage_room(&thread->detail, size, &room, err);
 	if (status < 0)
 		return status;
-	*detail_seq = (uint32_t)thread->frame.detail_footer.event_count;
-	if (room) {
-		*place = recorder_stage_place(&thread->detail, &room);
-		return SONDE_OK;
-	}
 	buffer = thread->buffer ? thread->buffer : take_buffer(thread);
 	if (!buffer)
 		return recorder_give_up(thread, sonde_fail_nomem(err));
 	*place = buffer->data + buffer->used;
-	*detail_seq += buffer->count;
+	*detail_seq = (uint32_t)thread->frame.detail_footer.event_count + buffer->count;
 	return SONDE_OK;
 }
 
-void atf_recorder_detail_put(struct atf_recorder_thread *thread, const uint8_t *place, size_t size,
-			     size_t count, const uint8_t *last)
+void atf_recorder_detail_put(struct atf_recorder_thread *thread, size_t size, size_t count,
+			     const uint8_t *last)
 {
 	struct detail_buffer *buffer = thread->buffer;
-	struct atf_detail_record from, to;
+	struct atf_detail_record record;
 
 	if (!count)
 		return;
-	atf_detail_record_decode(&from, place);
-	atf_detail_record_decode(&to, last);
-	if (!buffer) {
-		recorder_stage_put(&thread->detail, place, size);
-		atf_frame_sum_details(&thread->frame, place, size);
-		atf_frame_count_details(&thread->frame, count, from.timestamp, to.timestamp);
-		atf_frame_link(&thread->frame, from.index_seq, to.index_seq);
-		return;
-	}
 	if (!buffer->count) {
-		buffer->first_ns = from.timestamp;
-		buffer->linked_first = from.index_seq;
+		atf_detail_record_decode(&record, buffer->data);
+		buffer->first_ns = record.timestamp;
+		buffer->linked_first = record.index_seq;
 	}
-	buffer->last_ns = to.timestamp;
-	buffer->linked_last = to.index_seq;
+	atf_detail_record_decode(&record, last);
+	buffer->last_ns = record.timestamp;
+	buffer->linked_last = record.index_seq;
 	buffer->used += size;
 	buffer->count += (uint32_t)count;
 }
@@ -545,7 +529,7 @@ static enum sonde_status append_events(struct atf_recorder_thread *thread,
 		status = recorder_stage_room(file, ATF_EVENT_SIZE, &room, err);
 		if (status < 0)
 			return status;
-		part = room / ATF_EVENT_SIZE < STEP_EVENTS ? room / ATF_EVENT_SIZE : STEP_EVENTS;
+		part = room / ATF_EVENT_SIZE;
 		if (!room || part > count)
 			part = count;
 		if (room)
@@ -562,15 +546,6 @@ static enum sonde_status append_events(struct atf_recorder_thread *thread,
 		count -= part;
 	}
 	return SONDE_OK;
-}
-
-struct atf_index_event *atf_recorder_place(struct atf_recorder_thread *thread, size_t *count)
-{
-	size_t room = 0;
-	void *place = IS_LITTLE_ENDIAN ? recorder_stage_place(&thread->index, &room) : NULL;
-
-	*count = room / ATF_EVENT_SIZE;
-	return *count ? place : NULL;
 }
 
 /* Of events that were not all taken in, none is; the first of them may have got into the file. */

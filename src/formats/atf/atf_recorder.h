@@ -78,13 +78,6 @@ enum sonde_status atf_recorder_events(struct atf_recorder_thread *thread,
 				      struct sonde_error *err);
 
 /*
- * Where the next events of a thread will be kept until they are written, if that is so: who puts
- * them right there and then calls atf_recorder_events() with that address saves a copy. NULL:
- * nowhere. Good until the next call for this thread.
- */
-struct atf_index_event *atf_recorder_place(struct atf_recorder_thread *thread, size_t *count);
-
-/*
  * Details of events that are still to come. place() gives room for records of `size` bytes in all
  * (at most ATF_RECORDER_DETAILS_MAX), and the number of the first for the detail_seq of its event;
  * put() takes in `count` of them that were put there. Between the two is no other call for this
@@ -95,8 +88,8 @@ struct atf_index_event *atf_recorder_place(struct atf_recorder_thread *thread, s
 enum sonde_status atf_recorder_detail_place(struct atf_recorder_thread *thread, size_t size,
 					    uint8_t **place, uint32_t *detail_seq,
 					    struct sonde_error *err);
-void atf_recorder_detail_put(struct atf_recorder_thread *thread, const uint8_t *place, size_t size,
-			     size_t count, const uint8_t *last);
+void atf_recorder_detail_put(struct atf_recorder_thread *thread, size_t size, size_t count,
+			     const uint8_t *last);
 
 /* The first and last events of a thread were not recorded but made up to open and close calls. */
 void atf_recorder_set_synthetic(struct atf_recorder_thread *thread, uint64_t head, uint64_t tail);

@@ -17,9 +17,6 @@
 #include "formats/atf/atf_manifest_write.h"
 #include "formats/atf/atf_recorder.h"
 
-/* Much is copied to stages and summed up in steps of so many bytes. */
-#define STEP_BYTES ((size_t)4096)
-
 /* Details that have no stage wait here for the next events of their thread; threads take turns. */
 #define DETAIL_BUFFERS 16
 #define DETAIL_BUFFER_SIZE ATF_RECORDER_DETAILS_MAX
@@ -173,9 +170,6 @@ void recorder_staging_release(struct staging *staging);
  */
 enum sonde_status recorder_stage_room(struct recorder_file *file, size_t needed, size_t *room,
 				      struct sonde_error *err);
-
-/* Where the next bytes of a file will be in its stage, and how many have room; NULL: no stage. */
-void *recorder_stage_place(struct recorder_file *file, size_t *room);
 
 /* Puts so many bytes there: whole records; to be counted in the frame. */
 void recorder_stage_put(struct recorder_file *file, const void *data, size_t size);

@@ -89,14 +89,13 @@ static bool take_bytes(struct calls *calls, const struct call_unit *unit)
 		return true;
 	}
 	for (size_t i = 0; calls->pieces && i < PIECES_AT_ONCE; i++) {
-		if (!detail->stack_pointer ||
-		    calls->pieces->open[i].number != detail->stack_pointer)
+		if (!detail->values[0] || calls->pieces->open[i].number != detail->values[0])
 			continue;
 		sonde_buffer_release(bytes);
 		*bytes = calls->pieces->open[i].bytes;
 		calls->pieces->open[i].bytes = (struct sonde_buffer){ 0 };
 		calls->pieces->open[i].number = 0;
-		return bytes->size == detail->frame_pointer;
+		return bytes->size == detail->values[1];
 	}
 	return false;
 }

@@ -24,7 +24,7 @@
 #define LANE_THROWS 8	      /* exceptions under way at a time; more count as the last one */
 #define LANE_SIGNALS 4	      /* stacks of signal handlers inside one another */
 #define LANE_HELD_DETAILS 128 /* details kept of calls that are held back */
-#define LANE_DETAIL_UNITS 12  /* with 256 bytes of stack */
+#define LANE_DETAIL_UNITS 11  /* with 256 bytes of stack */
 #define DETAILS_AT_ONCE 128
 
 /* The words of an event in memory: time, function, thread and kind, depth and detail. */

@@ -63,16 +63,11 @@ struct lap {
 	uint64_t until;
 };
 
-/* What records with the same kind of detail have in common: all of its last word but the flags. */
-#define SHAPE_MASK (~(UINT64_C(0xffff) << 16))
-
-static uint64_t shape_of(const struct shared_unit *unit)
-{
-	return unit[1].word & SHAPE_MASK;
-}
+/* The last word of a detail: how long its stack is, no flags, how long its record. */
+#define SHAPE_UNIT (UINT64_C(1) << 32)
 
 _Static_assert(offsetof(struct shared_detail, stack_size) == offsetof(struct shared_unit, word) &&
-		       offsetof(struct shared_detail, flags) == 26,
+		       offsetof(struct shared_detail, units) == 28,
 	       "the shape of a detail is in its last word");
 
 /* How many events a run can make, if all of them are calls. */
@@ -85,11 +80,15 @@ static size_t run_room(const struct call_lane *lane, bool details)
 	return details && room > DETAILS_AT_ONCE ? DETAILS_AT_ONCE : room;
 }
 
-/* Behind the last unit that a record may begin with: each makes one event. */
-static inline const struct shared_unit *
-run_end(const struct shared_unit *unit, const struct shared_unit *end, size_t stride, size_t room)
+/*
+ * Behind the last unit that a record may begin with: each takes `stride` units, or some more, and
+ * makes one event.
+ */
+static inline const struct shared_unit *run_end(const struct shared_unit *unit,
+						const struct shared_unit *end, size_t stride,
+						size_t more, size_t room)
 {
-	end -= stride - 1;
+	end -= stride + more - 1;
 	return end - unit > (ptrdiff_t)(room * stride) ? unit + room * stride : end;
 }
 
@@ -154,7 +153,7 @@ static bool keep_id(struct calls *calls, struct load_map_id *kept, uint64_t func
  * or that fills the lane's events or open calls, and returns it. Everything else takes the long
  * way; here is nothing but what nearly all units need, in as few instructions as can be. So kind,
  * lap and function are compared in one go, as what a unit differs in from one of no function.
- * `stride`: units of a record, more than one where all have details, which are alike.
+ * `stride`: units of a record, more than one where all have details; entries then have one more.
  */
 static inline __attribute__((always_inline)) const struct shared_unit *
 convert_run(struct calls *calls, const struct shared_unit *unit, const struct shared_unit *end,
@@ -171,7 +170,8 @@ convert_run(struct calls *calls, const struct shared_unit *unit, const struct sh
 	const uint64_t in = (uint64_t)(patched ? UNIT_ENTRY : UNIT_CALL) << UNIT_KIND_SHIFT | with;
 	const uint64_t out = (uint64_t)(patched ? UNIT_EXIT : UNIT_RETURN) << UNIT_KIND_SHIFT |
 			     with;
-	const uint64_t shape = details ? shape_of(unit) : 0;
+	const size_t registers = details && patched ? 1 : 0; /* units of them, of an entry */
+	const uint64_t shape = details ? (unit[1].word & UINT16_MAX) + stride * SHAPE_UNIT : 0;
 	const struct shared_unit **source = calls->sources;
 	const uint64_t call = event_word(lane->thread_id, ATF_KIND_CALL);
 	const uint64_t leave = event_word(lane->thread_id, ATF_KIND_RETURN);
@@ -181,7 +181,7 @@ convert_run(struct calls *calls, const struct shared_unit *unit, const struct sh
 	uint64_t *event = (uint64_t *)(lane->events + lane->event_count);
 	uint64_t least = earliest(calls);
 
-	end = run_end(unit, end, stride, run_room(lane, details));
+	end = run_end(unit, end, stride, registers, run_room(lane, details));
 	for (; unit < end; unit += stride) {
 		uint64_t word = word_of(unit), ticks = unit->time - base_ticks, stack;
 
@@ -191,14 +191,18 @@ convert_run(struct calls *calls, const struct shared_unit *unit, const struct sh
 		stack = unit->stack;
 		if (UNLIKELY(stack <= low))
 			break;
-		fetch_ahead(unit, stride);
+		fetch_ahead(unit, stride + registers);
 		if (UNLIKELY(ticks < least))
 			break;
 		event[0] = base_ns + (ticks * multiplier >> 32);
-		if (UNLIKELY(stack > high) || (details && UNLIKELY(shape_of(unit) != shape)))
+		if (UNLIKELY(stack > high))
 			break;
+		if (details)
+			*source = unit;
 		if (is_return(top, stack, word ^ out, patched)) {
 			if (UNLIKELY(top <= mark) || UNLIKELY(is_outer_return(top, stack, patched)))
+				break;
+			if (details && UNLIKELY(unit[1].word != shape))
 				break;
 			event[1] = top->function_id;
 			event[2] = leave;
@@ -210,6 +214,8 @@ convert_run(struct calls *calls, const struct shared_unit *unit, const struct sh
 
 			if (UNLIKELY(stack >= top->stack) &&
 			    (patched || !fits_inlined(calls, top, unit)))
+				break;
+			if (details && UNLIKELY(unit[1].word != shape + registers * SHAPE_UNIT))
 				break;
 			kept = load_map_kept(calls->map, function);
 			if (UNLIKELY(kept->function != function) &&
@@ -223,14 +229,14 @@ convert_run(struct calls *calls, const struct shared_unit *unit, const struct sh
 			top->flags = flags;
 			event[2] = call;
 			event[3] = top->tail;
+			unit += registers;
 		}
 		event += 4;
 		least = ticks;
-		if (details)
-			*source++ = unit;
+		source++;
 	}
 	if (event > (uint64_t *)(lane->events + lane->event_count))
-		calls->last_ticks = (unit - stride)->time;
+		calls->last_ticks = base_ticks + least;
 	note_run(calls, top, (struct atf_index_event *)event);
 	return unit;
 }
@@ -250,7 +256,7 @@ convert_entries(struct calls *calls, const struct shared_unit *unit, const struc
 	return convert_run(calls, unit, end, lap, true, false, 1);
 }
 
-/* Likewise records with details, which all take as many units as the first. */
+/* Likewise records with details, all with as much of the stack as the first. */
 static enum sonde_status convert_details(struct calls *calls, const struct shared_unit **unit,
 					 const struct shared_unit *end, struct lap lap,
 					 bool patched, struct sonde_error *err)
@@ -261,8 +267,8 @@ static enum sonde_status convert_details(struct calls *calls, const struct share
 
 	if (end - *unit < 2)
 		return SONDE_OK;
-	stride = shared_detail_units(patched, detail->stack_size);
-	if (stride != detail->units || stride > (size_t)(end - *unit))
+	stride = shared_detail_units(false, detail->stack_size);
+	if (stride + patched > (size_t)(end - *unit))
 		return SONDE_OK;
 	*unit = patched ? convert_run(calls, *unit, end, lap, true, true, stride) :
 			  convert_run(calls, *unit, end, lap, false, true, stride);
@@ -517,7 +523,7 @@ static enum sonde_status convert_unit(struct calls *calls, enum unit_kind kind,
 static uint64_t least_units(uint32_t kind, uint32_t size)
 {
 	return unit_is_annotation(kind) ? annotation_units(size) :
-					  shared_detail_units(unit_has_registers(kind), size);
+					  shared_detail_units(unit_is_entry(kind), size);
 }
 
 /* Looks into the first of `count` units, converts it and tells how long its record is. */

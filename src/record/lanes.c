@@ -162,23 +162,30 @@ static uint8_t *payload(uint8_t *record, size_t offset)
 	return record + ATF_DETAIL_RECORD_SIZE + offset;
 }
 
-static void encode_registers(uint8_t *record, const struct shared_unit *unit, uint16_t *flags)
+/* Six arguments, two results, call site, frame and stack pointer; tells which of them are real. */
+static inline uint16_t encode_registers(uint8_t *to, const struct shared_unit *unit)
 {
 	const struct shared_detail *detail = (const struct shared_detail *)(unit + 1);
-	const uint64_t *values = (const uint64_t *)(detail + 1);
-	uint8_t *to = payload(record, ATF_PAYLOAD_REGISTERS);
+	const uint64_t *values = detail->values, *more = (const uint64_t *)(detail + 1);
+	uint32_t kind = (uint32_t)(unit->word >> UNIT_KIND_SHIFT) & ~UNIT_DETAIL;
+	bool is_exit = kind == UNIT_EXIT, is_patched = is_exit || unit_is_entry(kind);
 
 	memset(to, 0, 8 * sizeof(*values));
-	if (detail->flags & SHARED_DETAIL_ARGUMENTS) {
-		for (size_t i = 0; i < 6; i++)
-			sonde_store_u64le(to + i * 8, values[i]);
-		*flags |= SONDE_REGISTERS_ARGUMENTS;
+	if (is_exit) {
+		sonde_store_u64le(to + 6 * 8, values[1]);
+		sonde_store_u64le(to + 7 * 8, values[2]);
+	} else if (is_patched) {
+		sonde_store_u64le(to, values[1]);
+		sonde_store_u64le(to + 8, values[2]);
+		for (size_t i = 0; i < 4; i++)
+			sonde_store_u64le(to + 16 + i * 8, more[i]);
 	}
-	if (detail->flags & SHARED_DETAIL_RESULT) {
-		sonde_store_u64le(to + 6 * 8, values[6]); /* rax */
-		sonde_store_u64le(to + 7 * 8, values[2]); /* rdx */
-		*flags |= SONDE_REGISTERS_RESULT;
-	}
+	sonde_store_u64le(to + 8 * 8, is_patched ? unit->place : values[1]);
+	sonde_store_u64le(to + 9 * 8, values[0]);
+	sonde_store_u64le(to + 10 * 8, unit->stack + (is_exit ? 8 : 0));
+	if (is_exit)
+		return SONDE_REGISTERS_RESULT;
+	return is_patched ? SONDE_REGISTERS_ARGUMENTS : 0;
 }
 
 static inline size_t encode_detail(uint8_t *record, const struct shared_unit *unit,
@@ -186,11 +193,10 @@ static inline size_t encode_detail(uint8_t *record, const struct shared_unit *un
 				   uint32_t index_seq, uint32_t stack_bytes)
 {
 	const struct shared_detail *detail = (const struct shared_detail *)(unit + 1);
-	bool has_registers = unit_has_registers((uint32_t)(unit->word >> UNIT_KIND_SHIFT));
-	const uint8_t *stack = (const uint8_t *)(detail + 1) +
-			       (has_registers ? SHARED_REGISTERS * sizeof(uint64_t) : 0);
+	bool is_entry = unit_is_entry((uint32_t)(unit->word >> UNIT_KIND_SHIFT));
+	const uint8_t *stack = (const uint8_t *)(unit + (is_entry ? 3 : 2));
 	uint32_t stack_size = detail->stack_size < stack_bytes ? detail->stack_size : stack_bytes;
-	uint16_t flags = 0;
+	uint16_t flags;
 	struct atf_detail_record header = {
 		.total_length = ATF_DETAIL_RECORD_SIZE + ATF_PAYLOAD_SIZE + stack_size,
 		.event_type = event->event_kind == ATF_KIND_RETURN ? ATF_DETAIL_TYPE_RETURN :
@@ -202,13 +208,7 @@ static inline size_t encode_detail(uint8_t *record, const struct shared_unit *un
 
 	atf_detail_record_encode(&header, record);
 	sonde_store_u64le(payload(record, 0), event->function_id);
-	if (has_registers)
-		encode_registers(record, unit, &flags);
-	else
-		memset(payload(record, ATF_PAYLOAD_REGISTERS), 0, 8 * sizeof(uint64_t));
-	sonde_store_u64le(payload(record, ATF_PAYLOAD_REGISTERS + 8 * 8), detail->return_address);
-	sonde_store_u64le(payload(record, ATF_PAYLOAD_REGISTERS + 9 * 8), detail->frame_pointer);
-	sonde_store_u64le(payload(record, ATF_PAYLOAD_REGISTERS + 10 * 8), detail->stack_pointer);
+	flags = encode_registers(payload(record, ATF_PAYLOAD_REGISTERS), unit);
 	sonde_store_u32le(payload(record, ATF_PAYLOAD_STACK_SIZE),
 			  stack_size | (uint32_t)flags << 16); /* and ATF_PAYLOAD_FLAGS */
 	/* whole units are there, and whole units of room */

@@ -11,8 +11,6 @@
 
 #include "runtime/record.h"
 
-#define UNIT sizeof(struct shared_unit)
-
 /* Until it is known whether anybody records, they ask. */
 RT_PUBLIC uint32_t sonde_annotate_on = 1;
 

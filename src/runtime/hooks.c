@@ -28,7 +28,7 @@ static inline uint64_t frame_pointer(void)
 			frame_pointer());                                                          \
 		return;                                                                            \
 	}                                                                                          \
-	if (!rt_place_take(&place, sizeof(struct shared_unit))) {                                  \
+	if (!rt_place_take(&place, UNIT)) {                                                        \
 		rt_record_timed(place.unit, kind, (uint64_t)(function), stack, code,               \
 				(uint64_t)place.time_high << 32 | place.time_low);                 \
 		return;                                                                            \

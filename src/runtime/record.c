@@ -7,8 +7,6 @@
 
 #include <time.h>
 
-#define UNIT sizeof(struct shared_unit)
-
 uint64_t rt_clock(void)
 {
 	struct timespec now;
@@ -35,13 +33,6 @@ uint32_t rt_filter(uint64_t function)
 		at = (at + 1) & slot->filter_mask;
 	}
 	return slot->filter_default;
-}
-
-bool rt_wants_detail(void)
-{
-	uint32_t detail = rt_process->detail;
-
-	return detail == RT_AS_CONTROL ? rt_control->detail : detail == RT_DETAIL_ON;
 }
 
 static void write_unit(enum unit_kind kind, uint64_t function, uint64_t stack, uint64_t code)
@@ -180,9 +171,8 @@ void rt_record_at(char *unit, enum unit_kind kind, uint64_t function, uint64_t s
 static inline struct rt_detail hook_detail(uint64_t stack, uint64_t site, uint64_t frame)
 {
 	return (struct rt_detail){
+		.values = { frame, site },
 		.stack_pointer = stack,
-		.frame_pointer = frame,
-		.return_address = site,
 	};
 }
 

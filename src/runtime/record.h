@@ -68,7 +68,7 @@ static inline void rt_copy_behind(volatile uint64_t *to, const void *bytes, size
 {
 	const volatile uint64_t *from = bytes;
 
-	for (; size >= sizeof(struct shared_unit); size -= sizeof(struct shared_unit)) {
+	for (; size >= UNIT; size -= UNIT) {
 		rt_copy_unit(to, from);
 		to += 4;
 		from += 4;
@@ -87,18 +87,16 @@ static inline __attribute__((always_inline)) void rt_put_detail(const struct rt_
 								const struct rt_detail *detail,
 								const void *bytes, size_t size)
 {
-	volatile uint64_t *to = (volatile uint64_t *)(place->unit + sizeof(struct shared_unit));
+	volatile uint64_t *to = (volatile uint64_t *)(place->unit + UNIT);
 
-	to[0] = detail->stack_pointer;
-	to[1] = detail->frame_pointer;
-	to[2] = detail->return_address;
-	to[3] = size | (uint64_t)detail->flags << 16 |
-		shared_detail_units(detail->registers != NULL, size) << 32;
+	to[0] = detail->values[0];
+	to[1] = detail->values[1];
+	to[2] = detail->values[2];
+	to[3] = size | shared_detail_units(detail->registers != NULL, size) << 32;
 	to += 4;
 	if (detail->registers) {
 		rt_copy_unit(to, detail->registers);
-		rt_copy_unit(to + 4, detail->registers + 4);
-		to += SHARED_REGISTERS;
+		to += 4;
 	}
 	rt_copy_behind(to, bytes, size);
 }

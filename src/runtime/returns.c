@@ -79,17 +79,19 @@ static inline bool return_keep(uint64_t slot, uint64_t original, uint64_t functi
 	return true;
 }
 
-static inline struct rt_detail detail_of(enum unit_kind kind, const struct rt_frame *frame,
-					 uint64_t original)
+static inline struct rt_detail detail_of(enum unit_kind kind, const struct rt_frame *frame)
 {
-	bool leaves = kind == UNIT_EXIT;
+	uint64_t slot = (uint64_t)&frame->return_address;
 
+	if (kind == UNIT_EXIT)
+		return (struct rt_detail){
+			.values = { frame->rbp, frame->rax, frame->rdx },
+			.stack_pointer = slot + sizeof(frame->return_address),
+		};
 	return (struct rt_detail){
-		.stack_pointer = (uint64_t)&frame->return_address + (leaves ? 8 : 0),
-		.frame_pointer = frame->rbp,
-		.return_address = original,
-		.registers = &frame->rdi,
-		.flags = leaves ? SHARED_DETAIL_RESULT : SHARED_DETAIL_ARGUMENTS,
+		.values = { frame->rbp, frame->rdi, frame->rsi },
+		.registers = &frame->rdx,
+		.stack_pointer = slot,
 	};
 }
 
@@ -97,7 +99,7 @@ static inline struct rt_detail detail_of(enum unit_kind kind, const struct rt_fr
 static RT_COLD void record_slow(enum unit_kind kind, uint64_t function,
 				const struct rt_frame *frame, uint64_t original)
 {
-	struct rt_detail detail = detail_of(kind, frame, original);
+	struct rt_detail detail = detail_of(kind, frame);
 
 	rt_record_kept(kind, function, (uint64_t)&frame->return_address, original, &detail);
 }
@@ -108,18 +110,18 @@ static inline void record_plain(enum unit_kind kind, uint64_t function,
 	uint64_t slot = (uint64_t)&frame->return_address;
 	struct rt_place place;
 
-	if (rt_place_take(&place, sizeof(struct shared_unit)))
+	if (rt_place_take(&place, UNIT))
 		rt_put(&place, kind, function, slot, original);
 	else
 		rt_record_at_kept(place.unit, kind, function, slot, original);
 }
 
-static void record_detail(enum unit_kind kind, uint64_t function, const struct rt_frame *frame,
-			  uint64_t original)
+static inline void record_detail(enum unit_kind kind, uint64_t function,
+				 const struct rt_frame *frame, uint64_t original)
 {
-	struct rt_detail detail = detail_of(kind, frame, original);
+	struct rt_detail detail = detail_of(kind, frame);
 	size_t stack_size = rt_stack_readable(detail.stack_pointer);
-	size_t size = shared_detail_units(true, stack_size) * sizeof(struct shared_unit);
+	size_t size = shared_detail_units(unit_is_entry(kind), stack_size) * UNIT;
 	struct rt_place place;
 
 	if (!rt_place_take(&place, size) && !rt_place_slow_kept(&place, place.unit, size))
@@ -129,42 +131,37 @@ static void record_detail(enum unit_kind kind, uint64_t function, const struct r
 }
 
 /* Recording is off or pausing; only a function that may end that is told to rt_record(). */
-static bool is_paused(void)
+static inline bool is_paused(void)
 {
 	return rt_control->mode <= MODE_OFF || rt_is_paused();
 }
 
 /* Another thread paused the process, and rt_record() has not yet noted that in this ring. */
-static bool is_pause_to_note(void)
+static inline bool is_pause_to_note(void)
 {
 	return rt_thread.pauses != rt_process->pauses && rt_control->mode > MODE_OFF;
 }
 
 /*
- * Not MODE_PLAIN, but nothing to see to: what is patched has been selected, so the filter need not
- * be asked again unless it also wants other things (THUNK_TRIGGER).
+ * Not MODE_PLAIN nor paused, and nothing to see to: what is patched has been selected, so the
+ * filter need not be asked again unless it also wants other things (THUNK_TRIGGER).
  */
-static bool is_simple(uint64_t word)
+static inline bool is_simple(uint64_t word)
 {
-	return rt_control->mode >= MODE_DETAIL && rt_process->generation &&
-	       rt_control->clock == SHARED_CLOCK_TSC && !rt_thread.loading && !is_pause_to_note() &&
-	       !(word & THUNK_TRIGGER);
+	return RT_LIKELY(rt_process->ready == MODE_PLAIN && !is_pause_to_note() &&
+			 !(word & THUNK_TRIGGER));
 }
 
-static __attribute__((noinline)) void
+static inline __attribute__((always_inline)) void
 record_general(enum unit_kind kind, uint64_t word, const struct rt_frame *frame, uint64_t original)
 {
 	uint64_t function = word & UNIT_FUNCTION_MASK;
 
-	if (rt_is_plain()) {
+	if (rt_is_plain())
 		record_plain(kind, function, frame, original);
-		return;
-	}
-	if (!is_simple(word)) {
+	else if (!is_simple(word))
 		record_slow(kind, function, frame, original);
-		return;
-	}
-	if (rt_wants_detail())
+	else if (rt_wants_detail())
 		record_detail(kind, function, frame, original);
 	else
 		record_plain(kind, function, frame, original);
@@ -175,23 +172,20 @@ static __attribute__((noinline)) bool entry_general(struct rt_frame *frame, uint
 	uint64_t slot = (uint64_t)&frame->return_address;
 	uint64_t original = frame->return_address;
 	uint64_t function = word & (UNIT_FUNCTION_MASK | THUNK_TRIGGER);
+	bool is_tail = original == (uint64_t)rt_exit; /* the slot is in use already */
 
 	if (is_paused()) {
 		if (rt_control->mode <= MODE_OFF || !(word & THUNK_TRIGGER || is_pause_to_note()))
 			return false;
 		record_slow(UNIT_ENTRY, word & UNIT_FUNCTION_MASK, frame, original);
-		return !is_paused() && original != (uint64_t)rt_exit &&
-		       return_keep(slot, original, function);
+		return !is_paused() && !is_tail && return_keep(slot, original, function);
 	}
-	if (original == (uint64_t)rt_exit) {
-		/* A tail call: the slot is in use already. */
-		record_general(UNIT_ENTRY_TAIL, word, frame, rt_return_find(slot)->original);
+	if (is_tail)
+		original = rt_return_find(slot)->original;
+	else if (!return_keep(slot, original, function))
 		return false;
-	}
-	if (!return_keep(slot, original, function))
-		return false;
-	record_general(UNIT_ENTRY, word, frame, original);
-	return true;
+	record_general(is_tail ? UNIT_ENTRY_TAIL : UNIT_ENTRY, word, frame, original);
+	return !is_tail;
 }
 
 bool rt_entry_hook(struct rt_frame *frame)

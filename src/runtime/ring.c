@@ -10,8 +10,6 @@
 #include "runtime/runtime.h"
 #include "runtime/system.h"
 
-#define UNIT sizeof(struct shared_unit)
-
 enum {
 	STUCK_DROPS = 4096,    /* so many drops in a row, then holes are looked for */
 	RING_WAITS = 100,      /* waits of 10 ms for a free ring */

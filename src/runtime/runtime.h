@@ -12,6 +12,8 @@
 
 #include "runtime/shared.h"
 
+#define UNIT sizeof(struct shared_unit)
+
 #define RT_HIDDEN __attribute__((visibility("hidden")))
 #define RT_PUBLIC __attribute__((visibility("default")))
 #define RT_COLD __attribute__((noinline, cold))
@@ -72,11 +74,9 @@ extern RT_HIDDEN struct shared_control *rt_control; /* never NULL */
 
 /* What a detail is made of. */
 struct rt_detail {
-	uint64_t stack_pointer; /* stack bytes are read from here */
-	uint64_t frame_pointer;
-	uint64_t return_address;
-	const uint64_t *registers; /* SHARED_REGISTERS of them; NULL where the kind has none */
-	uint32_t flags;
+	uint64_t values[3];	   /* as in struct shared_detail */
+	const uint64_t *registers; /* the four of an entry that stand behind it; or NULL */
+	uint64_t stack_pointer;	   /* stack bytes are read from here */
 };
 
 /* A place in a ring. */
@@ -104,7 +104,7 @@ static inline bool rt_place_take(struct rt_place *place, size_t size)
 	place->lap = *(volatile uint64_t *)&rt_thread.lap;
 	offset = unit - (uint64_t) * (char *volatile *)&rt_thread.start;
 	/* Places and chunks are whole units. */
-	if (__builtin_constant_p(size) && size == sizeof(struct shared_unit))
+	if (__builtin_constant_p(size) && size == UNIT)
 		return RT_LIKELY(offset < rt_thread.room);
 	return RT_LIKELY(offset < rt_thread.room && offset + size <= rt_thread.room);
 }
@@ -164,7 +164,7 @@ static inline void rt_write(enum unit_kind kind, uint64_t function, uint64_t sta
 
 	if (!rt_is_plain())
 		rt_record(kind, function, stack, code, NULL);
-	else if (rt_place_take(&place, sizeof(struct shared_unit)))
+	else if (rt_place_take(&place, UNIT))
 		rt_put(&place, kind, function, stack, code);
 	else
 		rt_record_at(place.unit, kind, function, stack, code);
@@ -183,7 +183,12 @@ static inline bool rt_looks_like_unit(uint64_t word)
 RT_HIDDEN uint32_t rt_filter(uint64_t function);
 
 /* Details are wanted now: who has them gathers them and calls rt_record(). */
-RT_HIDDEN bool rt_wants_detail(void);
+static inline bool rt_wants_detail(void)
+{
+	uint32_t detail = rt_process->detail;
+
+	return detail == RT_AS_CONTROL ? rt_control->detail : detail == RT_DETAIL_ON;
+}
 
 /* This process is recorded: set up, and the launcher has not switched it off. */
 static inline bool rt_is_on(void)

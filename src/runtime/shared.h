@@ -17,7 +17,7 @@
 #define SHARED_ENVIRONMENT "SONDE_RECORDER"
 
 #define SHARED_MAGIC 0x65646e6f73u
-#define SHARED_VERSION 3u
+#define SHARED_VERSION 4u
 #define SHARED_NONE UINT32_MAX
 
 /*
@@ -126,33 +126,31 @@ enum stack_use {
 enum shared_request { REQUEST_FLUSH = 1, REQUEST_DUMP, REQUEST_TRIGGER };
 
 enum {
-	SHARED_DETAIL_ARGUMENTS = 1, /* rdi rsi rdx rcx r8 r9 are real */
-	SHARED_DETAIL_RESULT = 2,    /* rax rdx are real */
-	/* Of an annotation: its bytes came in pieces. stack_pointer is their number, frame_pointer
-	 * how many bytes they are. */
-	SHARED_DETAIL_PIECES = 4,
+	/* Of an annotation: its bytes came in pieces; values: their number, and of how many bytes. */
+	SHARED_DETAIL_PIECES = 1,
 };
 
 /*
- * Behind a unit with UNIT_DETAIL; then, of a patched entry or exit, SHARED_REGISTERS of them; then
+ * Behind a unit with UNIT_DETAIL; then, of a patched entry, a unit with rdx rcx r8 r9; then
  * stack_size bytes, and padding up to `units` in all. Its last word is never a unit's: kind 0.
  */
 struct shared_detail {
-	uint64_t stack_pointer;
-	uint64_t frame_pointer;
-	uint64_t return_address; /* call site */
+	/*
+	 * Of a compiler hook: frame pointer and call site (the stack pointer is in the unit).
+	 * Of a patched entry: frame pointer, rdi, rsi; of an exit: frame pointer, rax, rdx (stack
+	 * pointer and call site are in the unit).
+	 */
+	uint64_t values[3];
 	uint16_t stack_size;
 	uint16_t flags; /* SHARED_DETAIL_* */
 	uint32_t units; /* of the whole record, the first one included */
 };
 
-#define SHARED_REGISTERS 8 /* rdi rsi rdx rcx r8 r9 rax, and one that says nothing */
-
-/* Whether registers stand behind the detail of this kind of unit, given with UNIT_DETAIL or not. */
-static inline int unit_has_registers(uint32_t kind)
+/* Whether a unit of registers stands behind the detail of this kind, given with UNIT_DETAIL or not. */
+static inline int unit_is_entry(uint32_t kind)
 {
 	kind &= ~UNIT_DETAIL;
-	return kind >= UNIT_ENTRY && kind <= UNIT_EXIT;
+	return kind == UNIT_ENTRY || kind == UNIT_ENTRY_TAIL;
 }
 
 static inline int unit_is_annotation(uint32_t kind)
@@ -180,9 +178,9 @@ static inline uint64_t annotation_units(uint64_t size)
 }
 
 /* The units of a record with a detail of so many bytes. */
-static inline uint64_t shared_detail_units(int has_registers, uint64_t stack_size)
+static inline uint64_t shared_detail_units(int is_entry, uint64_t stack_size)
 {
-	return 2 + (has_registers ? SHARED_REGISTERS / 4 : 0) + (stack_size + 31) / 32;
+	return 2 + (is_entry ? 1 : 0) + (stack_size + 31) / 32;
 }
 
 _Static_assert(sizeof(struct shared_unit) == 32, "a unit is 32 bytes");

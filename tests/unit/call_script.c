@@ -104,8 +104,8 @@ static enum sonde_status take_details(void *context, uint32_t lane, struct atf_i
 
 		assert_true(kind & UNIT_DETAIL);
 		assert_true(events[i].event_kind != 0);
-		if (unit_has_registers(kind))
-			bytes += SHARED_REGISTERS * sizeof(uint64_t);
+		if (unit_is_entry(kind))
+			bytes += sizeof(**units);
 		events[i].detail_seq = sink->details++;
 		if (lane < SCRIPT_LANES)
 			append(sink->result->notes, sizeof(sink->result->notes),
@@ -224,14 +224,14 @@ void script_add(struct script *script, enum unit_kind kind, uint64_t time, uint6
 void script_add_detail(struct script *script, const void *bytes, size_t size)
 {
 	struct shared_unit *unit = &script->units[script->count - 1];
-	int has_registers = unit_has_registers((uint32_t)(unit->word >> UNIT_KIND_SHIFT));
-	size_t units = shared_detail_units(has_registers, size);
+	int is_entry = unit_is_entry((uint32_t)(unit->word >> UNIT_KIND_SHIFT));
+	size_t units = shared_detail_units(is_entry, size);
 	struct shared_detail detail = { .stack_size = (uint16_t)size, .units = (uint32_t)units };
 
 	assert_true(script->count + units - 1 <= SCRIPT_UNITS);
 	unit->word |= (uint64_t)UNIT_DETAIL << UNIT_KIND_SHIFT;
 	memcpy(unit + 1, &detail, sizeof(detail));
-	memcpy(unit + 2 + (has_registers ? SHARED_REGISTERS / 4 : 0), bytes, size);
+	memcpy(unit + 2 + is_entry, bytes, size);
 	script->count += units - 1;
 }
 
@@ -259,8 +259,7 @@ void script_add_piece(struct script *script, uint64_t number, uint64_t before, c
 
 void script_add_pieces(struct script *script, uint64_t number, uint64_t size)
 {
-	struct shared_detail detail = { .stack_pointer = number,
-					.frame_pointer = size,
+	struct shared_detail detail = { .values = { number, size },
 					.flags = SHARED_DETAIL_PIECES,
 					.units = 2 };
 

@@ -485,17 +485,17 @@ static void test_details(void **state)
 	assert_string_equal(result.notes, "detail 0 of 0: one;");
 }
 
-/* More than are given out at a time, of patched entries, with a longer one and a bare one. */
+/* More than are given out at a time, of patched entries; some are longer, shorter or bare. */
 static void test_many_details(void **state)
 {
-	enum { PAIRS = 80, LONGER = 70, BARE = 75 };
+	enum { PAIRS = 80, LONGER = 75, SHORTER = 77, BARE = 78 };
 	struct script script = { 0 };
 	char events[PAIRS * 32] = "", notes[PAIRS * 64] = "", text[64];
 	uint32_t detail = 0;
 
 	(void)state;
 	for (uint32_t i = 0; i < PAIRS; i++) {
-		int size = snprintf(text, sizeof(text), i == LONGER ? "%040u" : "%u", i);
+		int size = snprintf(text, sizeof(text), i == LONGER ? "%040u" : "%02u", i);
 
 		script_add(&script, UNIT_ENTRY, 2 * i, S(80), 0x1234, FUNCTION('A'));
 		script_add_detail(&script, text, (size_t)size);
@@ -508,10 +508,12 @@ static void test_many_details(void **state)
 			 2 * i + 1);
 		if (i == BARE)
 			continue;
-		script_add_detail(&script, "", 0);
+		if (i == SHORTER)
+			size = 1;
+		script_add_detail(&script, text, (size_t)size);
 		snprintf(events + strlen(events), sizeof(events) - strlen(events), "#%u", detail);
-		snprintf(notes + strlen(notes), sizeof(notes) - strlen(notes), "detail %u of %u: ;",
-			 detail++, 2 * i + 1);
+		snprintf(notes + strlen(notes), sizeof(notes) - strlen(notes),
+			 "detail %u of %u: %.*s;", detail++, 2 * i + 1, size, text);
 	}
 	expect(&script, events);
 	assert_string_equal(result.notes, notes);

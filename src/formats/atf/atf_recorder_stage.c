@@ -61,10 +61,13 @@ static bool map_stage(struct staging *staging, struct stage *stage)
 	return true;
 }
 
-/* Under the lock. Two for each file: one is filled while the other is written; and two over. */
+/*
+ * Under the lock. One for each file to fill, and two that are written or wait for it. More would
+ * help a disk little, and memory costs much where it was not used before.
+ */
 static struct stage *find_free(struct staging *staging)
 {
-	size_t most = 2 + 2 * staging->owner_count;
+	size_t most = 2 + staging->owner_count;
 
 	for (size_t i = 0; i < staging->count; i++)
 		if (staging->stages[i].state == STAGE_FREE)

@@ -417,7 +417,10 @@ static enum sonde_status start_daemon(struct http_server *server, struct sonde_e
 {
 	const struct http_limits *limits = &server->settings.limits;
 	unsigned int threads = thread_count();
+	enum sonde_status status = http_library_load(err);
 
+	if (status < 0)
+		return status;
 	/*
 	 * more connections than the limit, so that those beyond get an answer; each thread its
 	 * share

@@ -5,11 +5,11 @@
 #ifndef SONDE_SERVE_HTTP_PRIVATE_H
 #define SONDE_SERVE_HTTP_PRIVATE_H
 
-#include <microhttpd.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "serve/http.h"
+#include "serve/http_library.h"
 
 /* A connection as the guard sees it; all fields under server->guard.mutex. */
 struct http_connection {

@@ -193,6 +193,16 @@ ok $? "no store was made"
 run store serve new --listen 0.0.0.0:0 --token-file token
 exits 3 "an empty token"
 
+# A library of that name that is none; only the server needs it.
+mkdir broken && : >broken/"$(strings "$SONDE" | sed -n '/^libmicrohttpd\.so/{p;q;}')"
+export LD_LIBRARY_PATH="$PWD/broken"
+run store serve new --listen 127.0.0.1:0
+exits 3 "serve without its library"
+err_has "needs libmicrohttpd, which cannot be loaded" "it is said"
+run store search new
+exits 0 "search without it"
+unset LD_LIBRARY_PATH
+
 # Another writer.
 "$SONDE" store serve new --listen 127.0.0.1:0 >listening 2>served </dev/null &
 server=$!

@@ -62,13 +62,27 @@ measure() {
 	cat "$data/now" >>"$data/$workload.$column"
 }
 
-# measure_sonde COLUMN [OPTION...] -- PROGRAM...: the whole tree from outside and, as COLUMN-own,
-# the program alone from inside of it (PROGRAM begins with "$cpu" "$own").
-measure_sonde() {
+# record [OPTION...] -- PROGRAM...: one recording, to look into.
+record() {
+	"$build/sonde" record -q --force -o "$session" "$@" </dev/null >/dev/null 2>"$data/log" ||
+		fail "recording failed: $*"
+}
+
+# measure_tree COLUMN [OPTION...] -- PROGRAM...: recording it, all of it.
+measure_tree() {
 	column=$1
 	shift
 	measure "$column" "$build/sonde" record -q --force -o "$session" "$@"
-	cat "$own" >>"$data/$workload.$column-own"
+	rm -rf "$session"
+}
+
+# measure_own COLUMN [OPTION...] -- "$cpu" "$own" PROGRAM...: recording it, of which only the program counts. A
+# run of its own, since whoever measures that is recorded too.
+measure_own() {
+	column=$1
+	shift
+	record "$@"
+	cat "$own" >>"$data/$workload.$column"
 	rm -rf "$session"
 }
 
@@ -102,7 +116,8 @@ run_hooks() {
 	shift
 	measure plain "$plain" "$@"
 	measure floor env LD_PRELOAD="$build/bench/libsonde-floor.so" "$program" "$@"
-	measure_sonde hooks -- "$cpu" "$own" "$program" "$@"
+	measure_own hooks-own -- "$cpu" "$own" "$program" "$@"
+	measure_tree hooks -- "$program" "$@"
 	measure_uftrace uftrace "$program" "$@"
 	measure_lttng "$program" "$@"
 }
@@ -110,7 +125,8 @@ run_hooks() {
 run_patch() {
 	program=$programs/patch/$1
 	shift
-	measure_sonde patch --function '*' -- "$cpu" "$own" "$program" "$@"
+	measure_own patch-own --function '*' -- "$cpu" "$own" "$program" "$@"
+	measure_tree patch --function '*' -- "$program" "$@"
 	measure_uftrace uftrace-P -P . "$program" "$@"
 }
 
@@ -118,14 +134,14 @@ run_none() {
 	program=$programs/patch/$1
 	shift
 	measure bare "$program" "$@"
-	measure_sonde none --function none-such -- "$cpu" "$own" "$program" "$@"
+	measure_own none-own --function none-such -- "$cpu" "$own" "$program" "$@"
 }
 
 run_details() {
 	name=$1
 	shift
 	for kind in hooks patch; do
-		measure_sonde "$kind-details" --detail --stack-bytes 64 -- "$cpu" "$own" \
+		measure_tree "$kind-details" --detail --stack-bytes 64 -- \
 			"$programs/$kind/$name" "$@"
 	done
 }
@@ -137,12 +153,6 @@ read_info() {
 	dropped=$(sed -n 's/^      "dropped": \([0-9]*\),$/\1/p' "$data/info")
 }
 
-# record COMMAND...: one recording, to look into; options of sonde may stand before a "--".
-record() {
-	"$build/sonde" record -q --force -o "$session" "$@" </dev/null >/dev/null 2>"$data/log" ||
-		fail "recording failed: $*"
-	read_info
-}
 
 # The events that a counting hook sees, that a recording has, and that it says it dropped. Calls
 # that were left without a return have no hook at their end, but an event.
@@ -155,6 +165,7 @@ count_hooks() {
 	counted=$(od -An -v -w256 -t u8 "$data/counts" |
 		awk 'NR > 1 { sum += $2 + $3 } END { printf "%d", sum }')
 	record -- "$program" "$@"
+	read_info
 	left=$("$build/sonde" dump -q --csv --kind exception "$session" | tail -n +2 | wc -l)
 	echo "$counted $((recorded - left)) $dropped" >"$data/$workload.events"
 	rm -rf "$session"
@@ -166,6 +177,7 @@ count_others() {
 	program=$programs/$2/$3
 	shift 3
 	record -- "$program" "$@"
+	read_info
 	echo "$recorded $dropped" >"$data/$workload.$table-events"
 	rm -rf "$session"
 }
@@ -280,6 +292,7 @@ print_sustained() {
 	start=$(date +%s.%N)
 	record -- "$programs/hooks/mt" $((sustained * 3750)) 4
 	end=$(date +%s.%N)
+	read_info
 	rm -rf "$session"
 	seconds=$(awk -v start="$start" -v end="$end" 'BEGIN { printf "%.2f", end - start }')
 	zeros=$(awk -v begin="$begin" -v middle="$middle" 'BEGIN { printf "%.2f", middle - begin }')

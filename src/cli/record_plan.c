@@ -116,6 +116,8 @@ static int plan_ring(struct cli *cli, uint64_t asked, struct record_options *opt
 {
 	uint64_t size = RING_SIZE_MIN;
 
+	if (asked == RECORD_NOT_GIVEN)
+		return CLI_OK;
 	if (asked < RING_SIZE_MIN)
 		return cli_usage(cli, "--ring-size: at least 64K are needed for each thread");
 	if (asked > RING_SIZE_MAX)

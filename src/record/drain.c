@@ -20,12 +20,13 @@
 
 enum {
 	DETAIL_UNITS_MIN = 2, /* a unit and a struct shared_detail */
-	RINGS_KEPT = 128,     /* of so many the memory is kept for the next thread */
 	LAST_ROUNDS = 64,     /* at most, after recording was switched off */
 	NEXT_TRIES = 8,	      /* to find a chunk that is not overwritten at once */
 	BUSY_UNITS = 1024,    /* a round that read so many is soon followed by the next */
 };
 
+/* So much memory of rings is kept for the next threads. */
+#define RINGS_KEPT (UINT64_C(128) << 20)
 #define MILLISECOND UINT64_C(1000000)
 #define NAP_NS (UINT64_C(100) * 1000)
 #define SETTLE_NS (250 * MILLISECOND)
@@ -494,6 +495,7 @@ void drain_free_thread(struct recorded_thread *thread)
 static void give_ring_back(struct session *session, uint32_t number)
 {
 	struct shared_ring *ring = &session->memory.rings[number];
+	uint64_t ring_size = session->memory.control->ring_size;
 
 	session->result->waits += atomic_load(&ring->waits);
 	atomic_store(&ring->waits, 0);
@@ -501,9 +503,8 @@ static void give_ring_back(struct session *session, uint32_t number)
 	memset(ring->name, 0, sizeof(ring->name));
 	ring->process = SHARED_NONE;
 	atomic_store(&ring->chunks_freed, (uint32_t)atomic_load(&ring->chunks_begun));
-	if (number >= RINGS_KEPT)
-		madvise(shared_memory_ring(&session->memory, number),
-			session->memory.control->ring_size, MADV_REMOVE);
+	if (number >= RINGS_KEPT / ring_size)
+		madvise(shared_memory_ring(&session->memory, number), ring_size, MADV_REMOVE);
 	atomic_store_explicit(&ring->state, RING_FREE, memory_order_release);
 	atomic_store(&session->memory.control->ring_hint, number); /* its memory is there */
 }

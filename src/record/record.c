@@ -118,6 +118,16 @@ static void session_release(struct session *session)
 	free(session->calls_options.events);
 }
 
+/*
+ * With details a record takes some four times the room. Where a ring is not much larger than the
+ * caches of both processors, a thread mostly writes what is still in the other's, which takes half
+ * as long again.
+ */
+static uint64_t usual_ring_size(const struct record_options *options)
+{
+	return options->detail ? 4 << 20 : 1 << 20;
+}
+
 static enum sonde_status prepare_memory(struct session *session, struct sonde_error *err)
 {
 	const struct record_options *options = session->options;
@@ -130,7 +140,7 @@ static enum sonde_status prepare_memory(struct session *session, struct sonde_er
 						mode_when_on(session, options->detail),
 		.detail = options->detail,
 		.follow = options->follow,
-		.ring_size = options->ring_size ? options->ring_size : 1 << 20,
+		.ring_size = options->ring_size ? options->ring_size : usual_ring_size(options),
 	};
 	enum sonde_status status = shared_memory_create(&session->memory, &memory, err);
 

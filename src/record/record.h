@@ -54,7 +54,7 @@ struct record_options {
 	uint64_t duration_ns; /* 0: until the end */
 
 	enum shared_on_full on_full;
-	uint64_t ring_size; /* bytes */
+	uint64_t ring_size; /* bytes; 0: what is usual */
 	bool follow;
 };
 

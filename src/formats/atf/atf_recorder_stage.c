@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
+#ifdef __x86_64__
+#include <immintrin.h>
 #endif
 
 #include "formats/atf/atf_recorder_private.h"
@@ -212,6 +212,21 @@ enum sonde_status recorder_stage_room(struct recorder_file *file, size_t needed,
 	return status;
 }
 
+#ifdef __x86_64__
+/* Whole cache lines, to where one begins. In halves of lines: quarters take several times as long. */
+static __attribute__((target("avx"))) void stream_lines(uint8_t *to, const uint8_t *from,
+							size_t size)
+{
+	const __m256i *source = (const __m256i *)from;
+	__m256i *target = (__m256i *)to, *end = (__m256i *)(to + size);
+
+	for (; target < end; target += 2, source += 2) {
+		_mm256_stream_si256(target, _mm256_loadu_si256(source));
+		_mm256_stream_si256(target + 1, _mm256_loadu_si256(source + 1));
+	}
+}
+#endif
+
 /*
  * Past the caches: who wrote the stage to the disk the last time has its lines, maybe far away, and
  * nobody reads it here again. Where the host of a virtual machine writes from a processor far from
@@ -219,21 +234,20 @@ enum sonde_status recorder_stage_room(struct recorder_file *file, size_t needed,
  */
 static void copy_past_caches(uint8_t *to, const uint8_t *from, size_t size)
 {
-#ifdef __SSE2__
+	size_t done = 0;
+
+#ifdef __x86_64__
 	size_t head = -(uintptr_t)to % CACHE_LINE;
 
-	if (head > size)
-		head = size;
-	memcpy(to, from, head);
-	for (to += head, from += head, size -= head; size >= CACHE_LINE; size -= CACHE_LINE) {
-		for (size_t i = 0; i < CACHE_LINE / sizeof(__m128i); i++)
-			_mm_stream_si128((__m128i *)to + i,
-					 _mm_loadu_si128((const __m128i *)from + i));
-		to += CACHE_LINE;
-		from += CACHE_LINE;
+	if (head < size && __builtin_cpu_supports("avx")) {
+		size_t lines = (size - head) / CACHE_LINE * CACHE_LINE;
+
+		memcpy(to, from, head);
+		stream_lines(to + head, from + head, lines);
+		done = head + lines;
 	}
 #endif
-	memcpy(to, from, size);
+	memcpy(to + done, from + done, size - done);
 }
 
 void recorder_stage_put(struct recorder_file *file, const void *data, size_t size)

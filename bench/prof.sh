@@ -57,9 +57,12 @@ compare_walls() {
 	while [ "$round" -lt "$rounds" ]; do
 		once "$scratch/wall-j1" "$sonde" prof -q -j1 "$2" -o "$scratch/out.d"
 		once "$scratch/wall-j2" "$sonde" prof -q -j2 "$2" -o "$scratch/out.d"
+		# each on a processor of its own: left to the kernel both are on one for some time
 		# shellcheck disable=SC2016 # expanded by that shell
-		once "$scratch/wall-both" sh -c 'mkdir "$3"; "$1" prof -q -j1 "$2" -o "$3/1" &
-			"$1" prof -q -j1 "$2" -o "$3/2" && wait $!' sh "$sonde" "$2" "$scratch/out.d"
+		once "$scratch/wall-both" sh -c 'mkdir "$3"
+			taskset -c 0 "$1" prof -q -j1 "$2" -o "$3/1" &
+			taskset -c 1 "$1" prof -q -j1 "$2" -o "$3/2" && wait $!' \
+			sh "$sonde" "$2" "$scratch/out.d"
 		round=$((round + 1))
 	done
 	row "  time that went by, -j1, $1" "$(wall_median j1)" s '' '' ''

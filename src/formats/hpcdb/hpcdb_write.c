@@ -10,7 +10,7 @@
 #include "formats/hpcdb/hpcdb_write_plan.h"
 
 #define SPOOL "values.partial" /* planes that no file of the database keeps */
-#define SLOTS_OF_THREAD 4      /* at the end of a round threads wait for the last one */
+#define SLOTS_OF_THREAD 2      /* in a round; some rounds are in memory at once */
 #define SLOTS_LIMIT 256
 
 static enum sonde_status check_world(const struct hpcdb_world *world, struct sonde_error *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cct.db and the summary of profile.db: groups of contexts, small enough for memory, are transposed
- * in rounds and placed one behind the other; they are stored while those of the next round are made. How one is transposed is in hpcdb_write_group.c.
+ * cct.db and the summary of profile.db: groups of contexts, small enough for memory, are transposed and placed one
+ * behind the other (hpcdb_write_rounds.c). How one is transposed is in hpcdb_write_group.c.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -25,32 +25,27 @@ struct entries {
 	struct sonde_buffer bytes;
 };
 
-struct rest {
-	struct hpcdb_transposer **transposers;
-	size_t count;
-	pthread_mutex_t lock;
+/* A group in memory, and where it goes. */
+struct slot {
+	struct hpcdb_group group;
+	uint64_t block, pair; /* in cct.db; in the summary */
 };
 
-/* Groups of this rank in one round. */
-struct batch {
-	size_t first, count;
-	struct hpcdb_group *groups; /* these */
-	uint64_t *places;	    /* of each of them: in cct.db, pair and entry of the summary */
-};
-
-struct round {
+struct groups {
 	struct hpcdb_job *job;
-	struct rest rest;
 	const uint32_t *bounds; /* of all groups, and the end of the last */
-	size_t group_count;
-	struct batch batches[2];
-	struct batch *made, *stored;		     /* of this round, of the one before */
+	size_t count;
+	struct slot *slots;
+	struct hpcdb_transposer **transposers; /* that rest between two groups */
+	size_t resting;
+	pthread_mutex_t lock;			     /* over those */
 	uint64_t block_end, pair_count, entry_count; /* so far */
-	struct hpcdb_sync sync;			     /* of cct.db: stored before this round */
+	uint64_t synced;			     /* the disk has begun with cct.db before */
 	SONDE_VEC(struct entries) entries;
 };
 
-enum { NUMBERS = 3 };
+/* What has to be known of a group to place those behind it. */
+enum { BLOCK_BYTES, PAIRS, ENTRIES, NUMBERS };
 
 /* Totals of all ranks. */
 static enum sonde_status exchange_totals(struct hpcdb_job *job, struct sonde_error *err)
@@ -117,30 +112,32 @@ static uint32_t *cut_groups(const struct hpcdb_job *job, size_t *group_count)
 	return bounds.items;
 }
 
-static struct hpcdb_transposer *take_transposer(struct rest *rest)
+static struct hpcdb_transposer *take_transposer(struct groups *groups)
 {
 	struct hpcdb_transposer *transposer = NULL;
 
-	pthread_mutex_lock(&rest->lock);
-	if (rest->count)
-		transposer = rest->transposers[--rest->count];
-	pthread_mutex_unlock(&rest->lock);
+	pthread_mutex_lock(&groups->lock);
+	if (groups->resting)
+		transposer = groups->transposers[--groups->resting];
+	pthread_mutex_unlock(&groups->lock);
 	return transposer ? transposer : hpcdb_transposer_new();
 }
 
-static void give_back(struct rest *rest, struct hpcdb_transposer *transposer)
+static void give_back(struct groups *groups, struct hpcdb_transposer *transposer)
 {
-	pthread_mutex_lock(&rest->lock);
-	rest->transposers[rest->count++] = transposer;
-	pthread_mutex_unlock(&rest->lock);
+	pthread_mutex_lock(&groups->lock);
+	groups->transposers[groups->resting++] = transposer;
+	pthread_mutex_unlock(&groups->lock);
 }
 
-static enum sonde_status make_group(struct round *round, size_t number, struct sonde_error *err)
+static enum sonde_status make_group(void *user, size_t number, size_t slot, uint64_t *numbers,
+				    struct sonde_error *err)
 {
-	struct hpcdb_job *job = round->job;
-	struct hpcdb_group *group = &round->made->groups[number];
-	struct hpcdb_transposer *transposer = take_transposer(&round->rest);
-	uint64_t tracks = job->world->track_count, index = round->made->first + number;
+	struct groups *groups = user;
+	struct hpcdb_job *job = groups->job;
+	struct hpcdb_group *group = &groups->slots[slot].group;
+	struct hpcdb_transposer *transposer = take_transposer(groups);
+	uint64_t tracks = job->world->track_count;
 	enum sonde_status status;
 
 	if (!transposer)
@@ -149,171 +146,108 @@ static enum sonde_status make_group(struct round *round, size_t number, struct s
 	sonde_buffer_clear(&group->infos);
 	sonde_buffer_clear(&group->pairs);
 	sonde_buffer_clear(&group->index);
-	group->first = round->bounds[index];
-	group->end = round->bounds[index + 1];
+	group->first = groups->bounds[number];
+	group->end = groups->bounds[number + 1];
 	status = hpcdb_transpose(transposer, job, group, err);
-	give_back(&round->rest, transposer);
+	give_back(groups, transposer);
 	if (status < 0)
 		return status;
-	return sonde_meter_add(&job->meter,
-			       tracks * (index + 1) / round->group_count -
-				       tracks * index / round->group_count,
-			       err);
-}
-
-static enum sonde_status store_group(struct round *round, size_t number, struct sonde_error *err)
-{
-	struct hpcdb_job *job = round->job;
-	struct hpcdb_group *group = &round->stored->groups[number];
-	const uint64_t *places = &round->stored->places[number * NUMBERS];
-	uint8_t *info = (uint8_t *)group->infos.data, *end = info + group->infos.size;
-	enum sonde_status status;
-
-	if (!number)
-		hpcdb_target_begin_sync(&job->cct, &round->sync);
-	for (; info < end; info += HPCDB_CCT_CONTEXT_SIZE) {
-		sonde_store_u64le(info + 0x08, sonde_load_u64le(info + 0x08) + places[0]);
-		sonde_store_u64le(info + 0x18, sonde_load_u64le(info + 0x18) + places[0]);
-	}
-	status = hpcdb_target_write(&job->cct,
-				    ARRAY_OFFSET + (uint64_t)group->first * HPCDB_CCT_CONTEXT_SIZE,
-				    group->infos.data, group->infos.size, err);
-	if (status >= 0)
-		status = hpcdb_target_write(&job->cct, places[0], group->blocks.data,
-					    group->blocks.size, err);
-	if (status >= 0)
-		status = hpcdb_target_write(
-			&job->profile, job->summary.offset + places[1] * HPCDB_PROFILE_VALUE_SIZE,
-			group->pairs.data, group->pairs.size, err);
-	return status;
-}
-
-static enum sonde_status make_or_store(void *user, size_t number, struct sonde_error *err)
-{
-	struct round *round = user;
-	struct hpcdb_turn turn = hpcdb_turn_of(number, round->made->count, round->stored->count);
-
-	return turn.is_store ? store_group(round, turn.number, err) :
-			       make_group(round, turn.number, err);
+	numbers[BLOCK_BYTES] = group->blocks.size;
+	numbers[PAIRS] = group->pairs.size / HPCDB_PROFILE_VALUE_SIZE;
+	numbers[ENTRIES] = group->index.size / HPCDB_PROFILE_INDEX_SIZE;
+	return sonde_meter_add(
+		&job->meter,
+		tracks * (number + 1) / groups->count - tracks * number / groups->count, err);
 }
 
 /* The entries of a group, counted from the first pair of the summary, stay in memory for now. */
-static bool keep_entries(struct round *round, size_t number)
+static bool keep_entries(struct groups *groups, struct sonde_buffer *index)
 {
-	struct sonde_buffer *index = &round->made->groups[number].index;
-	const uint64_t *places = &round->made->places[number * NUMBERS];
 	struct entries *kept;
 
 	if (!index->size)
 		return true;
-	kept = sonde_vec_push(&round->entries);
+	kept = sonde_vec_push(&groups->entries);
 	if (!kept)
 		return false;
 	for (size_t i = 0; i < index->size; i += HPCDB_PROFILE_INDEX_SIZE) {
 		uint8_t *entry = (uint8_t *)index->data + i;
 
-		sonde_store_u64le(entry + 4, sonde_load_u64le(entry + 4) + places[1]);
+		sonde_store_u64le(entry + 4, sonde_load_u64le(entry + 4) + groups->pair_count);
 	}
-	*kept = (struct entries){ .place = places[2], .bytes = *index };
+	*kept = (struct entries){ .place = groups->entry_count, .bytes = *index };
 	*index = (struct sonde_buffer){ 0 };
 	return true;
 }
 
-/* From the sizes of all groups of the round, in their order, to the places of this rank's. */
-static void place_groups(struct round *round, const uint64_t *sizes, size_t all, size_t mine)
+static enum sonde_status place_group(void *user, size_t number, size_t slot,
+				     const uint64_t *numbers, struct sonde_error *err)
 {
-	for (size_t i = 0; i < all; i++) {
-		if (i >= mine && i - mine < round->made->count) {
-			uint64_t *places = &round->made->places[(i - mine) * NUMBERS];
+	struct groups *groups = user;
 
-			places[0] = round->block_end;
-			places[1] = round->pair_count;
-			places[2] = round->entry_count;
-		}
-		round->block_end += sizes[i * NUMBERS];
-		round->pair_count += sizes[i * NUMBERS + 1];
-		round->entry_count += sizes[i * NUMBERS + 2];
-	}
-}
-
-/* Makes the groups of this round, and stores those of the one before. */
-static enum sonde_status run_pool(struct round *round, struct sonde_error *err)
-{
-	struct hpcdb_job *job = round->job;
-	enum sonde_status status = sonde_pool_run(round->made->count + round->stored->count,
-						  job->options->threads, make_or_store, round, err);
-
-	return sonde_team_agree(job->team, status, err);
-}
-
-/* What was made has its place, and is stored in the next round. */
-static enum sonde_status end_round(struct round *round, struct sonde_error *err)
-{
-	struct batch *made = round->made;
-
-	for (size_t i = 0; i < made->count; i++)
-		if (!keep_entries(round, i))
+	(void)number;
+	if (slot != SIZE_MAX) {
+		groups->slots[slot].block = groups->block_end;
+		groups->slots[slot].pair = groups->pair_count;
+		if (!keep_entries(groups, &groups->slots[slot].group.index))
 			return sonde_fail_nomem(err);
-	round->made = round->stored;
-	round->stored = made;
-	round->made->count = 0;
+	}
+	groups->block_end += numbers[BLOCK_BYTES];
+	groups->pair_count += numbers[PAIRS];
+	groups->entry_count += numbers[ENTRIES];
 	return SONDE_OK;
 }
 
-static enum sonde_status run_round(struct round *round, size_t start, uint64_t *numbers,
-				   struct sonde_error *err)
+static enum sonde_status store_group(void *user, size_t number, size_t slot,
+				     struct sonde_error *err)
 {
-	struct hpcdb_job *job = round->job;
-	struct batch *batch = round->made;
-	size_t slots = job->slots, mine = slots * sonde_team_rank(job->team);
-	uint64_t *sizes = numbers + slots * NUMBERS;
-	size_t left = round->group_count - start;
+	struct groups *groups = user;
+	struct hpcdb_job *job = groups->job;
+	struct hpcdb_group *group = &groups->slots[slot].group;
+	uint64_t block = groups->slots[slot].block, pair = groups->slots[slot].pair;
+	uint8_t *info = (uint8_t *)group->infos.data, *end = info + group->infos.size;
 	enum sonde_status status;
 
-	batch->first = start + (mine < left ? mine : left);
-	batch->count = round->group_count - batch->first;
-	if (batch->count > slots)
-		batch->count = slots;
-	status = run_pool(round, err);
-	if (status < 0)
-		return status;
-	memset(numbers, 0, slots * NUMBERS * sizeof(*numbers));
-	for (size_t i = 0; i < batch->count; i++) {
-		const struct hpcdb_group *group = &batch->groups[i];
-
-		numbers[i * NUMBERS] = group->blocks.size;
-		numbers[i * NUMBERS + 1] = group->pairs.size / HPCDB_PROFILE_VALUE_SIZE;
-		numbers[i * NUMBERS + 2] = group->index.size / HPCDB_PROFILE_INDEX_SIZE;
+	(void)number;
+	hpcdb_target_begin_sync(&job->cct, &groups->synced, block);
+	for (; info < end; info += HPCDB_CCT_CONTEXT_SIZE) {
+		sonde_store_u64le(info + 0x08, sonde_load_u64le(info + 0x08) + block);
+		sonde_store_u64le(info + 0x18, sonde_load_u64le(info + 0x18) + block);
 	}
-	status = sonde_team_exchange(job->team, numbers, slots * NUMBERS, sizes, err);
-	if (status < 0)
-		return status;
-	hpcdb_sync_advance(&round->sync, round->block_end);
-	place_groups(round, sizes, slots * sonde_team_size(job->team), mine);
-	return sonde_team_agree(job->team, end_round(round, err), err);
-}
-
-static enum sonde_status store_entries(struct round *round, struct sonde_error *err)
-{
-	struct hpcdb_job *job = round->job;
-	enum sonde_status status = SONDE_OK;
-
-	job->summary.values = round->pair_count;
-	job->summary.contexts = (uint32_t)round->entry_count;
-	for (size_t i = 0; i < round->entries.count && status >= 0; i++)
+	status = hpcdb_target_write(&job->cct,
+				    ARRAY_OFFSET + (uint64_t)group->first * HPCDB_CCT_CONTEXT_SIZE,
+				    group->infos.data, group->infos.size, err);
+	if (status >= 0)
+		status = hpcdb_target_write(&job->cct, block, group->blocks.data,
+					    group->blocks.size, err);
+	if (status >= 0)
 		status = hpcdb_target_write(&job->profile,
-					    hpcdb_plane_index_offset(&job->summary) +
-						    round->entries.items[i].place *
-							    HPCDB_PROFILE_INDEX_SIZE,
-					    round->entries.items[i].bytes.data,
-					    round->entries.items[i].bytes.size, err);
+					    job->summary.offset + pair * HPCDB_PROFILE_VALUE_SIZE,
+					    group->pairs.data, group->pairs.size, err);
 	return status;
 }
 
-static enum sonde_status store_head(struct round *round, struct sonde_error *err)
+static enum sonde_status store_entries(const struct groups *groups, struct sonde_error *err)
 {
-	struct hpcdb_job *job = round->job;
-	uint64_t end = hpcdb_aligned(round->block_end, 8);
+	struct hpcdb_job *job = groups->job;
+	enum sonde_status status = SONDE_OK;
+
+	job->summary.values = groups->pair_count;
+	job->summary.contexts = (uint32_t)groups->entry_count;
+	for (size_t i = 0; i < groups->entries.count && status >= 0; i++)
+		status = hpcdb_target_write(&job->profile,
+					    hpcdb_plane_index_offset(&job->summary) +
+						    groups->entries.items[i].place *
+							    HPCDB_PROFILE_INDEX_SIZE,
+					    groups->entries.items[i].bytes.data,
+					    groups->entries.items[i].bytes.size, err);
+	return status;
+}
+
+static enum sonde_status store_head(const struct groups *groups, struct sonde_error *err)
+{
+	struct hpcdb_job *job = groups->job;
+	uint64_t end = hpcdb_aligned(groups->block_end, 8);
 	struct sonde_buffer out = { 0 };
 	enum sonde_status status;
 
@@ -334,79 +268,68 @@ static enum sonde_status store_head(struct round *round, struct sonde_error *err
 	return status;
 }
 
-static enum sonde_status run_rounds(struct round *round, struct sonde_error *err)
+static enum sonde_status write_groups(struct groups *groups, struct sonde_error *err)
 {
-	struct hpcdb_job *job = round->job;
-	size_t ranks = sonde_team_size(job->team), all = job->slots * ranks;
-	uint64_t *numbers = calloc((job->slots + all) * NUMBERS, sizeof(*numbers));
+	struct hpcdb_job *job = groups->job;
+	struct hpcdb_rounds rounds = { .job = job,
+				       .count = groups->count,
+				       .number_count = NUMBERS,
+				       .user = groups,
+				       .make = make_group,
+				       .place = place_group,
+				       .store = store_group };
 	enum sonde_status status = SONDE_OK;
 
-	if (!numbers || !round->bounds || !round->rest.transposers)
+	if (!groups->bounds || !groups->slots || !groups->transposers)
 		status = sonde_fail_nomem(err);
-	for (size_t i = 0; i < 2; i++)
-		if (!round->batches[i].groups || !round->batches[i].places)
-			status = sonde_fail_nomem(err);
 	status = sonde_team_agree(job->team, status, err);
-	for (size_t i = 0; i < round->group_count && status >= 0; i += all)
-		status = run_round(round, i, numbers, err);
 	if (status >= 0)
-		status = run_pool(round, err);
-	if (status >= 0)
-		status = store_entries(round, err);
+		status = hpcdb_rounds_run(&rounds, err);
+	if (status < 0)
+		return status;
+	status = store_entries(groups, err);
 	if (status >= 0 && hpcdb_is_first(job))
-		status = store_head(round, err);
-	free(numbers);
+		status = store_head(groups, err);
 	return sonde_team_agree(job->team, status, err);
 }
 
-static void batch_release(struct batch *batch, unsigned int slots)
+static void groups_release(struct groups *groups)
 {
-	for (size_t i = 0; batch->groups && i < slots; i++) {
-		sonde_buffer_release(&batch->groups[i].blocks);
-		sonde_buffer_release(&batch->groups[i].infos);
-		sonde_buffer_release(&batch->groups[i].pairs);
-		sonde_buffer_release(&batch->groups[i].index);
-	}
-	free(batch->groups);
-	free(batch->places);
-}
+	size_t slots = hpcdb_rounds_slots(groups->job);
 
-static void round_release(struct round *round)
-{
-	for (size_t i = 0; i < round->rest.count; i++)
-		hpcdb_transposer_free(round->rest.transposers[i]);
-	for (size_t i = 0; i < 2; i++)
-		batch_release(&round->batches[i], round->job->slots);
-	for (size_t i = 0; i < round->entries.count; i++)
-		sonde_buffer_release(&round->entries.items[i].bytes);
-	sonde_vec_release(&round->entries);
-	free(round->rest.transposers);
-	pthread_mutex_destroy(&round->rest.lock);
+	for (size_t i = 0; i < groups->resting; i++)
+		hpcdb_transposer_free(groups->transposers[i]);
+	for (size_t i = 0; groups->slots && i < slots; i++) {
+		sonde_buffer_release(&groups->slots[i].group.blocks);
+		sonde_buffer_release(&groups->slots[i].group.infos);
+		sonde_buffer_release(&groups->slots[i].group.pairs);
+		sonde_buffer_release(&groups->slots[i].group.index);
+	}
+	for (size_t i = 0; i < groups->entries.count; i++)
+		sonde_buffer_release(&groups->entries.items[i].bytes);
+	sonde_vec_release(&groups->entries);
+	free(groups->slots);
+	free(groups->transposers);
+	pthread_mutex_destroy(&groups->lock);
 }
 
 enum sonde_status hpcdb_write_contexts(struct hpcdb_job *job, struct sonde_error *err)
 {
 	enum sonde_status status = exchange_totals(job, err);
-	struct round round = { .job = job, .rest.lock = PTHREAD_MUTEX_INITIALIZER };
+	struct groups groups = { .job = job, .lock = PTHREAD_MUTEX_INITIALIZER };
 	uint32_t *bounds;
 
 	if (status < 0)
 		return status;
-	bounds = cut_groups(job, &round.group_count);
-	round.bounds = bounds;
-	round.rest.transposers = calloc(job->slots, sizeof(*round.rest.transposers));
-	for (size_t i = 0; i < 2; i++)
-		round.batches[i] = (struct batch){
-			.groups = calloc(job->slots, sizeof(struct hpcdb_group)),
-			.places = calloc((size_t)job->slots * NUMBERS, sizeof(uint64_t)),
-		};
-	round.made = &round.batches[0];
-	round.stored = &round.batches[1];
-	round.block_end =
+	bounds = cut_groups(job, &groups.count);
+	groups.bounds = bounds;
+	groups.slots = calloc(hpcdb_rounds_slots(job), sizeof(*groups.slots));
+	groups.transposers = calloc(hpcdb_rounds_slots(job), sizeof(*groups.transposers));
+	groups.block_end =
 		ARRAY_OFFSET + (uint64_t)job->world->context_count * HPCDB_CCT_CONTEXT_SIZE;
-	round.sync = (struct hpcdb_sync){ .from = round.block_end, .to = round.block_end };
-	status = run_rounds(&round, err);
-	round_release(&round);
+	groups.synced = groups.block_end;
+	status = write_groups(&groups, err);
+	groups_release(&groups);
 	free(bounds);
 	return status;
 }

@@ -101,7 +101,8 @@ struct hpcdb_job {
 	struct hpcdb_written *written;
 	struct sonde_team *team;
 	const char *folder; /* where the files are made */
-	unsigned int slots; /* tracks or groups of contexts of each rank in a round */
+	unsigned int
+		slots; /* tracks or groups of contexts of each rank in a round; at least one a thread */
 	struct hpcdb_plan plan;
 	struct hpcdb_node *nodes;
 	uint32_t *listed;	    /* of each context: itself, or the next one above in the tree */
@@ -136,38 +137,37 @@ enum sonde_status hpcdb_target_read(const struct hpcdb_target *file, uint64_t of
 				    size_t size, struct sonde_error *err);
 /* A name with its NUL, as the UTF-8 that all texts of a database are; counted where it was none. */
 void hpcdb_put_name(struct sonde_buffer *out, const struct hpcdb_job *job, const char *name);
-/* What of a file that grows is next to begin with. */
-struct hpcdb_sync {
-	uint64_t from, to;
-};
-/* All up to `end` is written; steps that are too small for a disk wait for the next. */
-void hpcdb_sync_advance(struct hpcdb_sync *sync, uint64_t end);
 /*
- * Lets the system begin to bring a range to the disk, so that the sync at the end has less to wait for.
- * What fails shows there.
+ * Lets the system begin to bring a file that grows to the disk, so that the sync at the end has less to wait for: all
+ * up to `end`, from `*begun` on, unless that is too little for a disk. What fails shows at the sync.
  */
-void hpcdb_target_begin_sync(const struct hpcdb_target *file, const struct hpcdb_sync *sync);
+void hpcdb_target_begin_sync(const struct hpcdb_target *file, uint64_t *begun, uint64_t end);
 /* A whole small file in the job's folder. */
 enum sonde_status hpcdb_put_file(const struct hpcdb_job *job, const char *name,
 				 const struct sonde_buffer *text, struct sonde_error *err);
 
 /*
- * A round makes its pieces while those of the round before are stored. Both take turns: one file takes one
- * writer at a time, so that threads that all stored would wait for each other.
+ * Tracks or groups of contexts, which are made by all threads, and placed and stored in the order of their numbers.
+ * Each rank has its share of every round.
  */
-struct hpcdb_turn {
-	size_t number; /* among what is made, or stored */
-	bool is_store;
+struct hpcdb_rounds {
+	struct hpcdb_job *job;
+	size_t count;	     /* pieces of all ranks */
+	size_t number_count; /* what all ranks must know of a piece to place it and those behind it */
+	void *user;
+	/* In one of hpcdb_rounds_slots(), which stays its own until it is stored. From any thread. */
+	enum sonde_status (*make)(void *user, size_t piece, size_t slot, uint64_t *numbers,
+				  struct sonde_error *err);
+	/* Slot SIZE_MAX: a piece of another rank. One at a time, in order. */
+	enum sonde_status (*place)(void *user, size_t piece, size_t slot, const uint64_t *numbers,
+				   struct sonde_error *err);
+	/* Pieces of this rank only. One at a time, in order. */
+	enum sonde_status (*store)(void *user, size_t piece, size_t slot, struct sonde_error *err);
 };
 
-static inline struct hpcdb_turn hpcdb_turn_of(size_t number, size_t makes, size_t stores)
-{
-	size_t both = makes < stores ? makes : stores;
-
-	if (number < 2 * both)
-		return (struct hpcdb_turn){ .number = number / 2, .is_store = number % 2 };
-	return (struct hpcdb_turn){ .number = number - both, .is_store = stores > makes };
-}
+size_t hpcdb_rounds_slots(const struct hpcdb_job *job);
+/* Ends alike on all ranks. */
+enum sonde_status hpcdb_rounds_run(const struct hpcdb_rounds *rounds, struct sonde_error *err);
 
 /* The work of one worker for one track: propagation and encoding. Kept from track to track. */
 struct hpcdb_encoder;

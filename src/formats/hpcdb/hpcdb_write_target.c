@@ -111,18 +111,13 @@ enum sonde_status hpcdb_target_read(const struct hpcdb_target *file, uint64_t of
 	return SONDE_OK;
 }
 
-void hpcdb_sync_advance(struct hpcdb_sync *sync, uint64_t end)
+void hpcdb_target_begin_sync(const struct hpcdb_target *file, uint64_t *begun, uint64_t end)
 {
-	sync->from = sync->to;
-	if (end > sync->from && end - sync->from >= SYNC_STEP)
-		sync->to = end;
-}
-
-void hpcdb_target_begin_sync(const struct hpcdb_target *file, const struct hpcdb_sync *sync)
-{
-	if (sync->from < sync->to)
-		(void)sync_file_range(file->fd, (off_t)sync->from, (off_t)(sync->to - sync->from),
-				      SYNC_FILE_RANGE_WRITE);
+	if (end < *begun + SYNC_STEP)
+		return;
+	(void)sync_file_range(file->fd, (off_t)*begun, (off_t)(end - *begun),
+			      SYNC_FILE_RANGE_WRITE);
+	*begun = end;
 }
 
 enum sonde_status hpcdb_put_file(const struct hpcdb_job *job, const char *name,

@@ -215,11 +215,14 @@ static void hand_over(struct sonde_intake *intake)
 {
 	struct sonde_recording *recording = intake->recording;
 	uint32_t contexts;
+	bool has_contexts;
 
 	sonde_context_union_contexts(intake->tree, &contexts);
+	/* the root alone has them where it is what was sampled */
+	has_contexts = contexts > 1 || intake->value_count || intake->samples.size;
 	recording->lanes = (intake->events.size ? SONDE_LANE_EVENTS : 0) |
 			   (intake->samples.size ? SONDE_LANE_SAMPLES : 0) |
-			   (contexts > 1 || intake->value_count ? SONDE_LANE_CONTEXTS : 0) |
+			   (has_contexts ? SONDE_LANE_CONTEXTS : 0) |
 			   (intake->value_count ? SONDE_LANE_VALUES : 0) |
 			   (intake->details.size ? SONDE_LANE_DETAILS : 0);
 	recording->data = intake;

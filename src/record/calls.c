@@ -148,6 +148,44 @@ static bool keep_id(struct calls *calls, struct load_map_id *kept, uint64_t func
 	return function <= UNIT_FUNCTION_MASK && load_map_keep(calls->map, kept, function, ticks);
 }
 
+/* What all units of a run have in common. */
+struct way {
+	uint64_t in, out; /* the words of a call and of a return of no function */
+	uint64_t shape;	  /* of the detail of a return */
+	size_t registers; /* units of them, behind the detail of a call */
+	uint32_t flags;	  /* of calls */
+};
+
+static inline __attribute__((always_inline)) struct way way_of(const struct calls *calls,
+							       const struct shared_unit *unit,
+							       bool patched, bool details,
+							       size_t stride)
+{
+	uint64_t with = (word_of(unit) & UINT64_C(0xff) << UNIT_LAP_SHIFT) |
+			(details ? (uint64_t)UNIT_DETAIL << UNIT_KIND_SHIFT : 0);
+
+	return (struct way){
+		.in = (uint64_t)(patched ? UNIT_ENTRY : UNIT_CALL) << UNIT_KIND_SHIFT | with,
+		.out = (uint64_t)(patched ? UNIT_EXIT : UNIT_RETURN) << UNIT_KIND_SHIFT | with,
+		.shape = details ? (unit[1].word & UINT16_MAX) + stride * SHAPE_UNIT : 0,
+		.registers = details && patched ? 1 : 0,
+		.flags = (calls->gaps & CALL_GAPS) | (patched ? CALL_PATCHED : 0),
+	};
+}
+
+static inline bool has_shape(const struct shared_unit *unit, uint64_t shape, bool details)
+{
+	return !details || LIKELY(unit[1].word == shape);
+}
+
+/* How many ticks after the clock's base a unit can be to be taken. */
+static inline uint64_t latest(const struct calls *calls, struct lap lap)
+{
+	uint64_t ticks = lap.until - calls->clock->base_ticks;
+
+	return ticks < UINT32_MAX ? ticks : UINT32_MAX;
+}
+
 /*
  * Converts units of one way to record, up to the first that is not plain, that is not to be taken,
  * or that fills the lane's events or open calls, and returns it. Everything else takes the long
@@ -162,26 +200,18 @@ convert_run(struct calls *calls, const struct shared_unit *unit, const struct sh
 	struct call_lane *lane = calls->current;
 	const uint64_t base_ticks = calls->clock->base_ticks, base_ns = calls->clock->base_ns;
 	const uint64_t multiplier = calls->clock->multiplier;
-	const uint64_t far = lap.until - base_ticks < UINT32_MAX ? lap.until - base_ticks :
-								   UINT32_MAX;
+	const uint64_t far = latest(calls, lap);
 	const uint64_t low = calls->window_low, high = low + calls->window_size;
-	const uint64_t with = (word_of(unit) & UINT64_C(0xff) << UNIT_LAP_SHIFT) |
-			      (details ? (uint64_t)UNIT_DETAIL << UNIT_KIND_SHIFT : 0);
-	const uint64_t in = (uint64_t)(patched ? UNIT_ENTRY : UNIT_CALL) << UNIT_KIND_SHIFT | with;
-	const uint64_t out = (uint64_t)(patched ? UNIT_EXIT : UNIT_RETURN) << UNIT_KIND_SHIFT |
-			     with;
-	const size_t registers = details && patched ? 1 : 0; /* units of them, of an entry */
-	const uint64_t shape = details ? (unit[1].word & UINT16_MAX) + stride * SHAPE_UNIT : 0;
+	const struct way way = way_of(calls, unit, patched, details, stride);
 	const struct shared_unit **source = calls->sources;
 	const uint64_t call = event_word(lane->thread_id, ATF_KIND_CALL);
 	const uint64_t leave = event_word(lane->thread_id, ATF_KIND_RETURN);
-	const uint32_t flags = (calls->gaps & CALL_GAPS) | (patched ? CALL_PATCHED : 0);
 	const struct open_call *mark = lane->open + lane->mark;
 	struct open_call *top = lane->open + lane->depth;
 	uint64_t *event = (uint64_t *)(lane->events + lane->event_count);
 	uint64_t least = earliest(calls);
 
-	end = run_end(unit, end, stride, registers, run_room(lane, details));
+	end = run_end(unit, end, stride, way.registers, run_room(lane, details));
 	for (; unit < end; unit += stride) {
 		uint64_t word = word_of(unit), ticks = unit->time - base_ticks, stack;
 
@@ -191,7 +221,7 @@ convert_run(struct calls *calls, const struct shared_unit *unit, const struct sh
 		stack = unit->stack;
 		if (UNLIKELY(stack <= low))
 			break;
-		fetch_ahead(unit, stride + registers);
+		fetch_ahead(unit, stride + way.registers);
 		if (UNLIKELY(ticks < least))
 			break;
 		event[0] = base_ns + (ticks * multiplier >> 32);
@@ -199,23 +229,23 @@ convert_run(struct calls *calls, const struct shared_unit *unit, const struct sh
 			break;
 		if (details)
 			*source = unit;
-		if (is_return(top, stack, word ^ out, patched)) {
+		if (is_return(top, stack, word ^ way.out, patched)) {
 			if (UNLIKELY(top <= mark) || UNLIKELY(is_outer_return(top, stack, patched)))
 				break;
-			if (details && UNLIKELY(unit[1].word != shape))
+			if (!has_shape(unit, way.shape, details))
 				break;
 			event[1] = top->function_id;
 			event[2] = leave;
 			event[3] = top->tail;
 			top--;
 		} else {
-			uint64_t function = word ^ in;
+			uint64_t function = word ^ way.in;
 			struct load_map_id *kept;
 
 			if (UNLIKELY(stack >= top->stack) &&
 			    (patched || !fits_inlined(calls, top, unit)))
 				break;
-			if (details && UNLIKELY(unit[1].word != shape + registers * SHAPE_UNIT))
+			if (!has_shape(unit, way.shape + way.registers * SHAPE_UNIT, details))
 				break;
 			kept = load_map_kept(calls->map, function);
 			if (UNLIKELY(kept->function != function) &&
@@ -226,10 +256,10 @@ convert_run(struct calls *calls, const struct shared_unit *unit, const struct sh
 			top->place = unit->place;
 			top->function = function;
 			event[1] = top->function_id = kept->id;
-			top->flags = flags;
+			top->flags = way.flags;
 			event[2] = call;
 			event[3] = top->tail;
-			unit += registers;
+			unit += way.registers;
 		}
 		event += 4;
 		least = ticks;

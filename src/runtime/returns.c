@@ -156,12 +156,11 @@ static inline __attribute__((always_inline)) void
 record_general(enum unit_kind kind, uint64_t word, const struct rt_frame *frame, uint64_t original)
 {
 	uint64_t function = word & UNIT_FUNCTION_MASK;
+	bool plain = rt_is_plain();
 
-	if (rt_is_plain())
-		record_plain(kind, function, frame, original);
-	else if (!is_simple(word))
+	if (!plain && !is_simple(word))
 		record_slow(kind, function, frame, original);
-	else if (rt_wants_detail())
+	else if (!plain && rt_wants_detail())
 		record_detail(kind, function, frame, original);
 	else
 		record_plain(kind, function, frame, original);

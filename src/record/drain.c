@@ -503,7 +503,7 @@ static void give_ring_back(struct session *session, uint32_t number)
 	memset(ring->name, 0, sizeof(ring->name));
 	ring->process = SHARED_NONE;
 	atomic_store(&ring->chunks_freed, (uint32_t)atomic_load(&ring->chunks_begun));
-	if (number >= RINGS_KEPT / ring_size)
+	if ((number + 1) * ring_size > RINGS_KEPT)
 		madvise(shared_memory_ring(&session->memory, number), ring_size, MADV_REMOVE);
 	atomic_store_explicit(&ring->state, RING_FREE, memory_order_release);
 	atomic_store(&session->memory.control->ring_hint, number); /* its memory is there */

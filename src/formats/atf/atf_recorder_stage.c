@@ -213,7 +213,7 @@ enum sonde_status recorder_stage_room(struct recorder_file *file, size_t needed,
 }
 
 #ifdef __x86_64__
-/* Whole cache lines, to where one begins. In halves of lines: quarters take several times as long. */
+/* Whole cache lines, to where one begins. In halves of lines: quarters take longer. */
 static __attribute__((target("avx"))) void stream_lines(uint8_t *to, const uint8_t *from,
 							size_t size)
 {

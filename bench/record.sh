@@ -153,7 +153,6 @@ read_info() {
 	dropped=$(sed -n 's/^      "dropped": \([0-9]*\),$/\1/p' "$data/info")
 }
 
-
 # The events that a counting hook sees, that a recording has, and that it says it dropped. Calls
 # that were left without a return have no hook at their end, but an event.
 count_hooks() {

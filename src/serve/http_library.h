@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libmicrohttpd, loaded when a server starts and not with the command: it brings ten other libraries,
- * whose loading would take half of the time that a short command takes. Includes its header; behind it
- * the names of its functions are those that were loaded.
+ * on which a short command would spend much of its time. Includes its header; behind it the names of its
+ * functions are those that were loaded.
  */
 #ifndef SONDE_SERVE_HTTP_LIBRARY_H
 #define SONDE_SERVE_HTTP_LIBRARY_H
@@ -33,7 +33,7 @@ struct http_library {
 
 extern struct http_library http_library;
 
-/* Before any of the functions is called; again, it does nothing. */
+/* Before any of the functions is called; again, it changes nothing. */
 enum sonde_status http_library_load(struct sonde_error *err);
 
 #define MHD_add_response_header http_library.MHD_add_response_header

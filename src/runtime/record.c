@@ -176,39 +176,23 @@ static inline struct rt_detail hook_detail(uint64_t stack, uint64_t site, uint64
 	};
 }
 
-static RT_COLD void hook_general(enum unit_kind kind, uint64_t function, uint64_t stack,
-				 uint64_t code, uint64_t site, uint64_t frame)
+void rt_hook(enum unit_kind kind, uint64_t function, uint64_t stack, uint64_t code, uint64_t site,
+	     uint64_t frame)
 {
 	struct rt_detail detail = hook_detail(stack, site, frame);
 
 	rt_record(kind, function, stack, code, &detail);
 }
 
-/* As rt_is_plain(), where every hook writes its detail too; the clock is the TSC. */
-static inline bool is_plain_detail(void)
-{
-	return RT_LIKELY(rt_process->ready == MODE_PLAIN && rt_control->mode == MODE_DETAIL);
-}
-
-void rt_hook(enum unit_kind kind, uint64_t function, uint64_t stack, uint64_t code, uint64_t site,
-	     uint64_t frame)
+void rt_hook_at(char *unit, enum unit_kind kind, uint64_t function, uint64_t stack, uint64_t code,
+		uint64_t site, uint64_t frame)
 {
 	struct rt_detail detail = hook_detail(stack, site, frame);
-	struct rt_place place, other;
-	size_t size, bytes;
+	struct rt_place place;
 
-	if (!is_plain_detail()) {
-		hook_general(kind, function, stack, code, site, frame);
+	rt_set_time(&place, __builtin_ia32_rdtsc());
+	if (!rt_place_slow(&place, unit, rt_thread.detail_size))
 		return;
-	}
-	bytes = rt_stack_readable(stack);
-	size = shared_detail_units(false, bytes) * UNIT;
-	if (!rt_place_take(&place, size)) {
-		other = place; /* so that `place` itself can be in registers */
-		if (!rt_place_slow(&other, place.unit, size))
-			return;
-		place = other;
-	}
-	rt_put_detail(&place, &detail, (const void *)stack, bytes);
+	rt_put_detail(&place, &detail, (const void *)stack, rt_control->stack_bytes);
 	rt_put(&place, kind | UNIT_DETAIL, function, stack, code);
 }

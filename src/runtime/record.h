@@ -11,6 +11,9 @@
 /* The general way of a compiler hook: as rt_record(), with what a detail of such a hook holds. */
 RT_HIDDEN void rt_hook(enum unit_kind kind, uint64_t function, uint64_t stack, uint64_t code,
 		       uint64_t site, uint64_t frame);
+/* Likewise where a place was taken for it that does not fit (rt_place_take() was false). */
+RT_HIDDEN void rt_hook_at(char *unit, enum unit_kind kind, uint64_t function, uint64_t stack,
+			  uint64_t code, uint64_t site, uint64_t frame);
 
 static inline void rt_set_time(struct rt_place *place, uint64_t time)
 {
@@ -59,8 +62,8 @@ static inline void rt_copy_unit(volatile uint64_t *to, const volatile uint64_t *
 	to[1] = from[1];
 	to[2] = from[2];
 	to[3] = word;
-	if (rt_looks_like_unit(word))
-		rt_thread.ring->details = 1;
+	if (rt_looks_like_unit(word)) /* volatile, or it is in a register all the time */
+		(*(struct shared_ring *volatile *)&rt_thread.ring)->details = 1;
 }
 
 /* Without libc, which uses vector registers. */
@@ -92,7 +95,7 @@ static inline __attribute__((always_inline)) void rt_put_detail(const struct rt_
 	to[0] = detail->values[0];
 	to[1] = detail->values[1];
 	to[2] = detail->values[2];
-	to[3] = size | shared_detail_units(detail->registers != NULL, size) << 32;
+	to[3] = shared_detail_shape(shared_detail_units(detail->registers != NULL, size), size);
 	to += 4;
 	if (detail->registers) {
 		rt_copy_unit(to, detail->registers);

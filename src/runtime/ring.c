@@ -204,6 +204,21 @@ static struct shared_ring *find_free(uint32_t *number)
 	return NULL;
 }
 
+/* Of the ring that the thread takes. */
+static void note_stack(struct shared_ring *ring)
+{
+	struct rt_thread *thread = &rt_thread;
+	uint64_t size = rt_control->stack_bytes, units = shared_detail_units(false, size);
+	uint64_t whole = (size + UNIT - 1) / UNIT * UNIT, room;
+
+	rt_stack_bounds(&ring->stack_low, &ring->stack_high);
+	room = ring->stack_high - ring->stack_low;
+	thread->stack_low = ring->stack_low;
+	thread->stack_room = room >= whole ? room - whole + 1 : 0;
+	thread->detail_size = units * UNIT;
+	thread->detail_shape = shared_detail_shape(units, size);
+}
+
 static bool take_ring(void)
 {
 	struct rt_thread *thread = &rt_thread;
@@ -220,7 +235,7 @@ static bool take_ring(void)
 	ring->process = rt_process->slot;
 	ring->thread = (uint32_t)RT_CALL0(SYS_gettid);
 	ring->first_chunk = ring->chunks_begun;
-	rt_stack_bounds(&ring->stack_low, &ring->stack_high);
+	note_stack(ring);
 	RT_CALL2(SYS_prctl, PR_GET_NAME, ring->name);
 	ring->dropped = 0;
 	ring->waits = 0;
@@ -230,6 +245,7 @@ static bool take_ring(void)
 	thread->next = thread->start;
 	ring->state = RING_ACTIVE;
 	thread->room = rt_control->chunk_size;
+	thread->detail_room = thread->room - thread->detail_size + 1;
 	thread->ending = 0;
 	thread->jumped = 0;
 	thread->busy = 1;
@@ -332,7 +348,7 @@ void rt_ring_end(void)
 	if (thread->room) {
 		skip_rest();
 		RT_CALL2(SYS_prctl, PR_GET_NAME, thread->ring->name);
-		thread->room = 0;
+		thread->room = thread->detail_room = 0;
 		thread->next = NULL;
 		atomic_store(&thread->ring->state, RING_ENDED);
 		thread->ring = NULL;

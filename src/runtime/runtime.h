@@ -30,6 +30,13 @@ struct rt_thread {
 	char *start;   /* of the present chunk */
 	uint64_t room; /* size of a chunk; 0: there is no ring */
 	uint64_t lap;  /* lap << UNIT_LAP_SHIFT of the present chunk */
+	/*
+	 * Where stack bytes can be read without a further look: from that many addresses, from this
+	 * one on. With them a record of a hook has this size, and its detail this last word; in a
+	 * chunk it can begin at so many offsets, at none where there is no ring.
+	 */
+	uint64_t stack_low, stack_room;
+	uint64_t detail_size, detail_shape, detail_room;
 	struct shared_ring *ring;
 	char *memory;		 /* of the ring */
 	uint64_t chunk;		 /* number of the present one */
@@ -86,6 +93,13 @@ struct rt_place {
 	uint32_t time_low, time_high; /* two halves save putting the TSC together */
 };
 
+/* Moves on by one instruction; where it was before. */
+static inline uint64_t rt_advance(uint64_t size)
+{
+	__asm__ volatile("xaddq %0, %1" : "+r"(size), "+m"(rt_thread.next) : : "memory");
+	return size;
+}
+
 /*
  * Reads the clock and takes a place for a record of `size` bytes, a multiple of 32. False: hand
  * the place to rt_place_slow(), whatever it is, or a hole is left in the ring. A signal handler can
@@ -96,13 +110,14 @@ struct rt_place {
  */
 static inline bool rt_place_take(struct rt_place *place, size_t size)
 {
-	uint64_t unit = size, offset;
+	uint64_t unit, offset;
 
 	__asm__ volatile("rdtsc" : "=a"(place->time_low), "=d"(place->time_high) : : "memory");
-	__asm__ volatile("xaddq %0, %1" : "+r"(unit), "+m"(rt_thread.next) : : "memory");
+	unit = rt_advance(size);
 	place->unit = (char *)unit;
-	place->lap = *(volatile uint64_t *)&rt_thread.lap;
-	offset = unit - (uint64_t) * (char *volatile *)&rt_thread.start;
+	place->lap = rt_thread.lap;
+	__asm__ volatile("" : "+r"(place->lap) : : "memory");
+	offset = unit - (uint64_t)rt_thread.start;
 	/* Places and chunks are whole units. */
 	if (__builtin_constant_p(size) && size == UNIT)
 		return RT_LIKELY(offset < rt_thread.room);
@@ -174,9 +189,10 @@ static inline void rt_write(enum unit_kind kind, uint64_t function, uint64_t sta
  * rt_thread.ring->details must be set. */
 static inline bool rt_looks_like_unit(uint64_t word)
 {
-	uint64_t kind = word >> UNIT_KIND_SHIFT & ~UNIT_DETAIL;
+	uint64_t tag = word >> UNIT_LAP_SHIFT, kind = tag >> 8 & ~UNIT_DETAIL;
 
-	return RT_UNLIKELY(kind - 1 < UNIT_KIND_COUNT - 1 && word >> UNIT_LAP_SHIFT & 0xff);
+	/* addresses and small numbers have none */
+	return RT_UNLIKELY(tag) && kind - 1 < UNIT_KIND_COUNT - 1 && tag & 0xff;
 }
 
 /* Actions for a function (enum filter_action) after this process's filter. */
@@ -284,14 +300,15 @@ RT_HIDDEN void rt_stack_bounds(uint64_t *low, uint64_t *high);
 /* How many of the bytes wanted above an address of the stack can be read without leaving it. */
 RT_HIDDEN size_t rt_stack_readable_slow(uint64_t from);
 
+/* All of them, whole units. */
+static inline bool rt_is_stack_readable(uint64_t from)
+{
+	return RT_LIKELY(from - rt_thread.stack_low < rt_thread.stack_room);
+}
+
 static inline size_t rt_stack_readable(uint64_t from)
 {
-	const struct shared_ring *ring = rt_thread.ring;
-	size_t size = rt_control->stack_bytes;
-
-	if (RT_LIKELY(rt_thread.room && from >= ring->stack_low && from + size <= ring->stack_high))
-		return size;
-	return rt_stack_readable_slow(from);
+	return rt_is_stack_readable(from) ? rt_control->stack_bytes : rt_stack_readable_slow(from);
 }
 
 RT_HIDDEN void rt_stack_remember_main(void);

@@ -183,6 +183,12 @@ static inline uint64_t shared_detail_units(int is_entry, uint64_t stack_size)
 	return 2 + (is_entry ? 1 : 0) + (stack_size + 31) / 32;
 }
 
+/* The last word of such a detail: stack_size, no flags, units. */
+static inline uint64_t shared_detail_shape(uint64_t units, uint64_t stack_size)
+{
+	return units << 32 | stack_size;
+}
+
 _Static_assert(sizeof(struct shared_unit) == 32, "a unit is 32 bytes");
 _Static_assert(sizeof(struct shared_detail) == 32, "the fixed part of a detail is a unit");
 

@@ -7,6 +7,7 @@ from atf_reader import DETAIL_CALL, DETAIL_RETURN
 from harness import BOTH, Case, Program, for_kinds, read_session, symbols_of
 
 ARGUMENTS = ("rdi", "rsi", "rdx", "rcx", "r8", "r9")
+STEP = 1 << 48 | 1  # between two numbers of stackbytes.c
 LOW = {8: 0xFF, 16: 0xFFFF, 32: 0xFFFFFFFF, 64: 0xFFFFFFFFFFFFFFFF}
 
 
@@ -118,3 +119,44 @@ class Details(Case):
         ends = [address for address, _ in addresses[1:]] + [1 << 64]
         return {name: (address, end) for (address, names), end in zip(addresses, ends)
                 for name in names}
+
+
+class StackBytes(Case):
+    """Stacks that look like records, in a ring that is used many times over."""
+    program = Program("stackbytes.c")
+    kinds = BOTH
+
+    def record_stacks(self, size):
+        """The stack bytes of the calls and returns of leaf()."""
+        recording = self.record(options=("--detail", "--stack-bytes", str(size),
+                                         "--ring-size", "64K", "--force"))
+        self.assert_all_returned(recording)
+        session = read_session(self.session)
+        self.assertEqual(session.problems, [])
+        process, = session.processes
+        thread, = process.threads
+        leaf, = (int(symbol["function_id"], 16) for symbol in process.manifest["symbols"]
+                 if symbol["name"] == "leaf")
+        payloads = [detail.registers(thread.header["arch"]) for detail in thread.details]
+        self.assertEqual(len(thread.events), 2 * 3002)
+        self.assertEqual(len(payloads), len(thread.events))
+        stacks = [payload["stack"] for payload in payloads if payload["function_id"] == leaf]
+        self.assertEqual(len(stacks), 2 * 3000)
+        return stacks
+
+    def case_numbers(self):
+        for stack in self.record_stacks(256):
+            self.assertEqual(len(stack), 256)
+            values = struct.unpack("<32Q", stack)
+            # The frame of caller() goes on beyond these bytes.
+            first = next(i for i in range(32) if values[i] == self.number(0) == values[i + 1] - STEP)
+            self.assertLess(first, 24)
+            self.assertEqual(list(values[first:]), [self.number(i) for i in range(32 - first)])
+
+    def number(self, i):
+        return 1 << 56 | 1 + i << 48 | 0xABCD00 | i
+
+    def case_sizes(self):
+        for size in (0, 8, 40, 100, 224):
+            for stack in self.record_stacks(size):
+                self.assertEqual(len(stack), size)

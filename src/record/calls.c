@@ -179,9 +179,9 @@ static inline bool has_shape(const struct shared_unit *unit, uint64_t shape, boo
 }
 
 /* How many ticks after the clock's base a unit can be to be taken. */
-static inline uint64_t latest(const struct calls *calls, struct lap lap)
+static inline uint64_t latest(const struct calls *calls, const struct lap *lap)
 {
-	uint64_t ticks = lap.until - calls->clock->base_ticks;
+	uint64_t ticks = lap->until - calls->clock->base_ticks;
 
 	return ticks < UINT32_MAX ? ticks : UINT32_MAX;
 }
@@ -195,7 +195,7 @@ static inline uint64_t latest(const struct calls *calls, struct lap lap)
  */
 static inline __attribute__((always_inline)) const struct shared_unit *
 convert_run(struct calls *calls, const struct shared_unit *unit, const struct shared_unit *end,
-	    struct lap lap, const bool patched, const bool details, const size_t stride)
+	    const struct lap *lap, const bool patched, const bool details, const size_t stride)
 {
 	struct call_lane *lane = calls->current;
 	const uint64_t base_ticks = calls->clock->base_ticks, base_ns = calls->clock->base_ns;
@@ -274,21 +274,21 @@ convert_run(struct calls *calls, const struct shared_unit *unit, const struct sh
 /* One function for each way, or there would not be enough registers. */
 static __attribute__((noinline)) const struct shared_unit *
 convert_hooks(struct calls *calls, const struct shared_unit *unit, const struct shared_unit *end,
-	      struct lap lap)
+	      const struct lap *lap)
 {
 	return convert_run(calls, unit, end, lap, false, false, 1);
 }
 
 static __attribute__((noinline)) const struct shared_unit *
 convert_entries(struct calls *calls, const struct shared_unit *unit, const struct shared_unit *end,
-		struct lap lap)
+		const struct lap *lap)
 {
 	return convert_run(calls, unit, end, lap, true, false, 1);
 }
 
 /* Likewise records with details, all with as much of the stack as the first. */
 static enum sonde_status convert_details(struct calls *calls, const struct shared_unit **unit,
-					 const struct shared_unit *end, struct lap lap,
+					 const struct shared_unit *end, const struct lap *lap,
 					 bool patched, struct sonde_error *err)
 {
 	const struct shared_detail *detail = (const struct shared_detail *)(*unit + 1);
@@ -310,7 +310,7 @@ static enum sonde_status convert_details(struct calls *calls, const struct share
 
 /* The plain units at the start of some, if there are any. */
 static enum sonde_status convert_plain(struct calls *calls, const struct shared_unit **unit,
-				       const struct shared_unit *end, struct lap lap,
+				       const struct shared_unit *end, const struct lap *lap,
 				       struct sonde_error *err)
 {
 	uint64_t word = word_of(*unit);
@@ -318,7 +318,7 @@ static enum sonde_status convert_plain(struct calls *calls, const struct shared_
 	bool hook = plain == UNIT_CALL || plain == UNIT_RETURN;
 	enum sonde_status status;
 
-	if (((word ^ lap.bits) & lap.mask) || calls->clock->multiplier > RECORD_CLOCK_NEAR ||
+	if (((word ^ lap->bits) & lap->mask) || calls->clock->multiplier > RECORD_CLOCK_NEAR ||
 	    (*unit)->time < calls->map->settled ||
 	    !(hook || plain == UNIT_ENTRY || plain == UNIT_EXIT))
 		return SONDE_OK;
@@ -589,7 +589,7 @@ static enum sonde_status convert_record(struct calls *calls, const struct shared
 }
 
 static enum sonde_status convert(struct calls *calls, const struct shared_unit *units, size_t count,
-				 struct lap lap, size_t *done, struct sonde_error *err)
+				 const struct lap *lap, size_t *done, struct sonde_error *err)
 {
 	const struct shared_unit *unit = units, *end = units + count;
 	enum sonde_status status = SONDE_OK;
@@ -603,9 +603,9 @@ static enum sonde_status convert(struct calls *calls, const struct shared_unit *
 			if (status < 0 || unit > first)
 				continue;
 		}
-		if (lap.mask &&
-		    (((word_of(unit) ^ lap.bits) & lap.mask) ||
-		     unit->word >> UNIT_KIND_SHIFT == UNIT_SKIP || unit->time > lap.until))
+		if (lap->mask &&
+		    (((word_of(unit) ^ lap->bits) & lap->mask) ||
+		     unit->word >> UNIT_KIND_SHIFT == UNIT_SKIP || unit->time > lap->until))
 			break;
 		status = convert_record(calls, unit, (size_t)(end - unit), &used, err);
 		unit += used;
@@ -617,9 +617,10 @@ static enum sonde_status convert(struct calls *calls, const struct shared_unit *
 enum sonde_status calls_convert(struct calls *calls, const struct shared_unit *units, size_t count,
 				struct sonde_error *err)
 {
+	static const struct lap any = { .until = UINT64_MAX };
 	size_t done;
 
-	return convert(calls, units, count, (struct lap){ .until = UINT64_MAX }, &done, err);
+	return convert(calls, units, count, &any, &done, err);
 }
 
 enum sonde_status calls_convert_lap(struct calls *calls, const struct shared_unit *units,
@@ -630,7 +631,7 @@ enum sonde_status calls_convert_lap(struct calls *calls, const struct shared_uni
 			      .mask = UINT64_C(0xff) << UNIT_LAP_SHIFT,
 			      .until = until };
 
-	return convert(calls, units, count, wanted, done, err);
+	return convert(calls, units, count, &wanted, done, err);
 }
 
 uint64_t calls_last_ticks(const struct calls *calls)

@@ -292,7 +292,7 @@ static enum sonde_status write_detail(struct session *session, struct flight_blo
 		return status;
 	memcpy(place, record, header.total_length);
 	atf_recorder_detail_put(lane->writer, header.total_length, 1, place);
-	session_count_details(session, 1);
+	session_count(&session->details, 1);
 	return SONDE_OK;
 }
 

@@ -95,7 +95,7 @@ enum sonde_status lane_write(struct session *session, struct lane *lane,
 		count -= part;
 		lane->written += part;
 		lane->process->events += part;
-		atomic_fetch_add_explicit(&session->events, part, memory_order_relaxed);
+		session_count(&session->events, part);
 	}
 	return SONDE_OK;
 }
@@ -261,7 +261,7 @@ static enum sonde_status take_details(void *context, uint32_t number,
 		events[i].detail_seq = detail_seq++;
 	}
 	atf_recorder_detail_put(lane->writer, (size_t)(record - place), count, last);
-	session_count_details(session, count);
+	session_count(&session->details, count);
 	return SONDE_OK;
 }
 
@@ -308,7 +308,7 @@ static enum sonde_status take_arguments(void *context, uint32_t number,
 	size = lane_encode_arguments(place, arguments, event, lane->slot, index_seq);
 	event->detail_seq = detail_seq;
 	atf_recorder_detail_put(lane->writer, size, 1, place);
-	session_count_details(session, 1);
+	session_count(&session->details, 1);
 	return SONDE_OK;
 }
 

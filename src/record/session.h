@@ -181,12 +181,15 @@ static inline void session_copy_name(char target[SESSION_NAME_SIZE], const char 
 	target[length] = '\0';
 }
 
-/* Only the thread that reads the rings writes this, so it need not be locked. */
-static inline void session_count_details(struct session *session, size_t count)
+/*
+ * Adds to a count that only the thread that reads the rings writes. Without a lock, which would wait
+ * until all that was stored past the caches has arrived in memory.
+ */
+static inline void session_count(_Atomic uint64_t *count, uint64_t more)
 {
-	uint64_t before = atomic_load_explicit(&session->details, memory_order_relaxed);
+	uint64_t before = atomic_load_explicit(count, memory_order_relaxed);
 
-	atomic_store_explicit(&session->details, before + count, memory_order_relaxed);
+	atomic_store_explicit(count, before + more, memory_order_relaxed);
 }
 
 #endif

@@ -305,7 +305,7 @@ static void define_function(struct definer *definer, const struct recorded_proce
 		from->module == SONDE_NONE ? NULL : selection_file(definer->session, module);
 	struct sonde_symbol_text text;
 	bool named = sonde_symbols_describe(
-		file ? file->symbols : NULL, module->path,
+		file ? selection_symbols(definer->session, file) : NULL, module->path,
 		from->module == SONDE_NONE ? from->address : (uint32_t)from->id, &text);
 	uint32_t id;
 

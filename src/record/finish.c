@@ -146,7 +146,7 @@ static bool has_hooks(struct session *session, const struct recorded_process *pr
 	for (size_t i = 0; i < process->map.count; i++) {
 		const struct module_file *file = selection_file(session, process->map.modules[i]);
 
-		if (file && file->program.hooks)
+		if (file && selection_has_hooks(session, file))
 			return true;
 	}
 	return false;

@@ -112,7 +112,7 @@ static enum sonde_status check_program(const char *path, const char *name, struc
 		return sonde_fail(err, SONDE_UNSUPPORTED, SONDE_NO_OFFSET,
 				  "%s is not a 64-bit x86 program; only those can be recorded",
 				  name);
-	if (sonde_symbols_open(path, NULL, 0, &symbols, &ignored) < 0)
+	if (sonde_symbols_map(path, NULL, 0, &symbols, &ignored) < 0)
 		return SONDE_OK;
 	sonde_symbols_program(symbols, &program);
 	sonde_symbols_free(symbols);

@@ -55,6 +55,7 @@ struct module_file *selection_file(struct session *session, const struct load_ma
 	struct selection *selection = &session->selection;
 	uint32_t number = sonde_symbol_files_find(&selection->symbol_files, module->path,
 						  module->build_id, module->build_id_size);
+	const struct sonde_symbols *symbols;
 	struct module_file *file;
 
 	if (number < selection->files.count)
@@ -68,11 +69,29 @@ struct module_file *selection_file(struct session *session, const struct load_ma
 		free_file(file);
 		return NULL;
 	}
-	file->symbols = sonde_symbol_files_at(&selection->symbol_files, number);
-	if (file->symbols)
-		sonde_symbols_program(file->symbols, &file->program);
+	file->number = number;
+	symbols = sonde_symbol_files_mapped(&selection->symbol_files, number);
+	if (symbols)
+		sonde_symbols_patchable(symbols, &file->patchable_address, &file->patchable_size);
 	selection->files.items[selection->files.count++] = file;
 	return file;
+}
+
+struct sonde_symbols *selection_symbols(const struct session *session,
+					const struct module_file *file)
+{
+	return sonde_symbol_files_at(&session->selection.symbol_files, file->number);
+}
+
+bool selection_has_hooks(const struct session *session, const struct module_file *file)
+{
+	struct sonde_symbols *symbols =
+		sonde_symbol_files_mapped(&session->selection.symbol_files, file->number);
+	struct sonde_symbols_program program = { 0 };
+
+	if (symbols)
+		sonde_symbols_program(symbols, &program);
+	return program.hooks;
 }
 
 /* The forms of one function's name that a glob may mean. */
@@ -174,13 +193,14 @@ static void decide_file(struct session *session, struct module_file *file)
 {
 	bool in_module = !has_items(session->options->modules) ||
 			 module_matches(session->options->modules, file->path);
-	size_t count = file->symbols ? sonde_symbols_count(file->symbols) : 0;
+	const struct sonde_symbols *symbols = selection_symbols(session, file);
+	size_t count = symbols ? sonde_symbols_count(symbols) : 0;
 
 	file->decided = true;
 	for (size_t i = 0; i < count; i++) {
 		struct sonde_symbol symbol;
 
-		sonde_symbols_at(file->symbols, i, &symbol);
+		sonde_symbols_at(symbols, i, &symbol);
 		decide_function(session, file, in_module, &symbol);
 	}
 }
@@ -252,7 +272,7 @@ static void add_patches(struct session *session, struct recorded_process *proces
 			const struct load_map_module *module, const struct module_file *file)
 {
 	struct shared_process *slot = &session->memory.processes[process->slot];
-	uint64_t low = module->base + file->program.patchable_address;
+	uint64_t low = module->base + file->patchable_address;
 	uint32_t count = slot->patch_count;
 
 	process->patchable = true;
@@ -267,7 +287,7 @@ static void add_patches(struct session *session, struct recorded_process *proces
 		return;
 	}
 	slot->patch[count].low = low;
-	slot->patch[count].high = low + file->program.patchable_size;
+	slot->patch[count].high = low + file->patchable_size;
 	process->patch_bases[count] = module->base;
 	__atomic_store_n(&slot->patch_count, count + 1, __ATOMIC_RELEASE);
 }
@@ -320,7 +340,7 @@ void selection_add_module(struct session *session, struct recorded_process *proc
 		session_problem(session, "there is no room for more filters: functions of some "
 					 "processes are not told apart");
 	}
-	if (file->program.patchable)
+	if (file->patchable_size)
 		add_patches(session, process, module, file);
 }
 
@@ -333,7 +353,7 @@ void selection_remove_module(struct session *session, struct recorded_process *p
 		return;
 	if (process->filter && process->filter->references == 1)
 		put_rules(session, process, module, file, session->selection.default_action);
-	if (file->program.patchable)
+	if (file->patchable_size)
 		remove_patches(session, process, module);
 }
 

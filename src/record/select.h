@@ -25,8 +25,9 @@ struct module_rule {
 /* A file that some process has loaded. */
 struct module_file {
 	char *path;
-	struct sonde_symbols *symbols; /* borrowed; NULL: it could not be read */
-	struct sonde_symbols_program program;
+	uint32_t number; /* in symbol_files */
+	/* of its __patchable_function_entries; size 0: it has none */
+	uint64_t patchable_address, patchable_size;
 	bool decided;
 	uint32_t entries_too_short, entries_not_writable; /* as in struct shared_module */
 	SONDE_VEC(struct module_rule) rules;
@@ -53,6 +54,13 @@ void selection_release(struct selection *selection);
 
 /* The file of a module, opened once; NULL only where memory is out. */
 struct module_file *selection_file(struct session *session, const struct load_map_module *module);
+
+/* The functions of a file, read when they are first asked for; NULL: there are none. */
+struct sonde_symbols *selection_symbols(const struct session *session,
+					const struct module_file *file);
+
+/* Whether a file was built with compiler hooks. */
+bool selection_has_hooks(const struct session *session, const struct module_file *file);
 
 /* Adds the functions and the patchable entries of a module to the answer for its process. */
 void selection_add_module(struct session *session, struct recorded_process *process,

@@ -43,10 +43,17 @@ uint32_t sonde_symbol_files_find(struct sonde_symbol_files *files, const char *p
 		return UINT32_MAX;
 	}
 	if (path[0] != '/' ||
-	    sonde_symbols_open(path, build_id, build_id_size, &file.symbols, &ignored) < 0)
+	    sonde_symbols_map(path, build_id, build_id_size, &file.symbols, &ignored) < 0)
 		file.symbols = NULL;
 	files->items.items[files->items.count++] = file;
 	return number;
+}
+
+struct sonde_symbols *sonde_symbol_files_at(const struct sonde_symbol_files *files, uint32_t number)
+{
+	struct sonde_symbols *symbols = sonde_symbol_files_mapped(files, number);
+
+	return symbols && sonde_symbols_read(symbols, NULL) == SONDE_OK ? symbols : NULL;
 }
 
 void sonde_symbol_files_release(struct sonde_symbol_files *files)

@@ -24,10 +24,12 @@ uint32_t sonde_symbol_files_find(struct sonde_symbol_files *files, const char *p
 
 /*
  * The symbols of a file; NULL: there are none (the vdso), it is gone, or it is no longer the one
- * that was loaded, which the build-id tells.
+ * that was loaded, which the build-id tells. Mapped: its functions are not read.
  */
-static inline struct sonde_symbols *sonde_symbol_files_at(const struct sonde_symbol_files *files,
-							  uint32_t number)
+struct sonde_symbols *sonde_symbol_files_at(const struct sonde_symbol_files *files,
+					    uint32_t number);
+static inline struct sonde_symbols *
+sonde_symbol_files_mapped(const struct sonde_symbol_files *files, uint32_t number)
 {
 	return number < files->items.count ? files->items.items[number].symbols : NULL;
 }

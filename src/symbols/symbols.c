@@ -23,6 +23,7 @@ struct entry {
 	uint64_t limit; /* end of its section; UINT64_MAX where that is not known */
 	const char *name;
 	uint32_t length;
+	uint16_t section;
 	uint8_t type, binding;
 	bool defined;
 };
@@ -38,10 +39,9 @@ struct function {
 
 struct sonde_symbols {
 	struct elf_file file, debug;
-	bool has_debug, looked_for_debug, looked_for_lines;
+	bool has_debug, looked_for_debug, looked_for_lines, has_functions;
 	SONDE_VEC(struct function) functions;
 	struct sonde_arena names; /* those that are not in a file as they are */
-	struct sonde_symbols_program program;
 	struct sonde_lines *lines;
 };
 
@@ -50,24 +50,9 @@ struct entry_list {
 	size_t count, capacity;
 };
 
-static bool entry_is(const struct entry *entry, const char *name)
-{
-	return strlen(name) == entry->length && memcmp(entry->name, name, entry->length) == 0;
-}
-
-/* What an entry says about the way the file was built. */
-static void note_entry(struct sonde_symbols *symbols, const struct entry *entry, bool is_library)
-{
-	/* A library that defines the hooks (libc, libsonde-rt) is not one that calls them. */
-	if (entry_is(entry, "__cyg_profile_func_enter") && !(entry->defined && is_library))
-		symbols->program.hooks = true;
-	if (entry_is(entry, "sonde_record_active") || entry_is(entry, "rt_record_itself"))
-		symbols->program.has_runtime = true;
-}
-
 static bool is_function(const struct entry *entry)
 {
-	return entry->defined && entry->length &&
+	return entry->defined && entry->name[0] && entry->name[0] != '@' &&
 	       (entry->type == STT_FUNC || entry->type == STT_GNU_IFUNC);
 }
 
@@ -85,46 +70,64 @@ static uint64_t section_limit(const struct elf_file *file, uint16_t number, uint
 	return end;
 }
 
-static void decode_entry(const struct elf_file *file, const struct elf_section *strings,
-			 size_t strings_size, const uint8_t *data, struct entry *entry)
+/* A table of symbols: empty where the file has none. */
+struct table {
+	const struct elf_file *file;
+	const uint8_t *data;
+	size_t count;
+	const char *strings;
+	size_t strings_size;
+};
+
+static struct table table_of(const struct elf_file *file, uint32_t type)
 {
+	const struct elf_section *section = elf_file_section_of(file, type), *strings;
+	struct table table = { .file = file };
+
+	if (!section || !section->data)
+		return table;
+	strings = elf_file_link(file, section);
+	table.data = section->data;
+	table.count = section->size / SYMBOL_SIZE;
+	table.strings_size = elf_strings_size(strings);
+	table.strings = table.strings_size ? (const char *)strings->data : NULL;
+	return table;
+}
+
+/* All of an entry but the length of its name and the end of its section. */
+static struct entry table_at(const struct table *table, size_t number)
+{
+	const uint8_t *data = table->data + number * SYMBOL_SIZE;
 	uint32_t name = sonde_load_u32le(data + offsetof(Elf64_Sym, st_name));
 	uint8_t info = data[offsetof(Elf64_Sym, st_info)];
 	uint16_t section = sonde_load_u16le(data + offsetof(Elf64_Sym, st_shndx));
 
-	entry->address = sonde_load_u64le(data + offsetof(Elf64_Sym, st_value));
-	entry->size = sonde_load_u64le(data + offsetof(Elf64_Sym, st_size));
-	entry->type = ELF64_ST_TYPE(info);
-	entry->binding = ELF64_ST_BIND(info);
-	entry->defined = section != SHN_UNDEF && (section < SHN_LORESERVE || section == SHN_XINDEX);
-	entry->limit = section_limit(file, section, entry->address);
-	entry->name = name < strings_size ? (const char *)strings->data + name : "";
-	entry->length = (uint32_t)strcspn(entry->name, "@");
+	return (struct entry){
+		.address = sonde_load_u64le(data + offsetof(Elf64_Sym, st_value)),
+		.size = sonde_load_u64le(data + offsetof(Elf64_Sym, st_size)),
+		.name = name < table->strings_size ? table->strings + name : "",
+		.section = section,
+		.type = ELF64_ST_TYPE(info),
+		.binding = ELF64_ST_BIND(info),
+		.defined = section != SHN_UNDEF &&
+			   (section < SHN_LORESERVE || section == SHN_XINDEX),
+	};
 }
 
-/* Takes the functions of a table in, and notes what else it tells. */
-static bool read_table(struct sonde_symbols *symbols, const struct elf_file *file, uint32_t type,
-		       bool is_library, struct entry_list *list)
+/* Takes the functions of a table in. */
+static bool read_table(const struct table *table, struct entry_list *list)
 {
-	const struct elf_section *table = elf_file_section_of(file, type);
-	const struct elf_section *strings;
-	size_t strings_size;
+	for (size_t i = 0; i < table->count; i++) {
+		struct entry entry = table_at(table, i), *kept;
 
-	if (!table || !table->data)
-		return true;
-	strings = elf_file_link(file, table);
-	strings_size = elf_strings_size(strings);
-	for (size_t i = 0; i < table->size / SYMBOL_SIZE; i++) {
-		struct entry entry, *kept;
-
-		decode_entry(file, strings, strings_size, table->data + i * SYMBOL_SIZE, &entry);
-		note_entry(symbols, &entry, is_library);
 		if (!is_function(&entry))
 			continue;
 		kept = sonde_vec_push(list);
 		if (!kept)
 			return false;
 		*kept = entry;
+		kept->limit = section_limit(table->file, entry.section, entry.address);
+		kept->length = (uint32_t)(strchrnul(entry.name, '@') - entry.name);
 	}
 	return true;
 }
@@ -261,55 +264,6 @@ static bool build_functions(struct sonde_symbols *symbols, const struct entry_li
 	return done;
 }
 
-/* Goes through the dynamic section: the libraries it needs, and whether it is one itself. */
-static void read_dynamic(struct sonde_symbols *symbols, bool *is_library)
-{
-	const struct elf_section *dynamic = elf_file_section_of(&symbols->file, SHT_DYNAMIC);
-	const struct elf_section *strings;
-	size_t strings_size;
-
-	if (!dynamic || !dynamic->data)
-		return;
-	strings = elf_file_link(&symbols->file, dynamic);
-	strings_size = elf_strings_size(strings);
-	for (size_t i = 0; i < dynamic->size / DYNAMIC_SIZE; i++) {
-		const uint8_t *data = dynamic->data + i * DYNAMIC_SIZE;
-		uint64_t tag = sonde_load_u64le(data + offsetof(Elf64_Dyn, d_tag));
-		uint64_t value = sonde_load_u64le(data + offsetof(Elf64_Dyn, d_un));
-		const char *text = value < strings_size ? (const char *)strings->data + value : "";
-
-		if (tag == DT_NULL)
-			return;
-		if (tag == DT_SONAME)
-			*is_library = true;
-		if ((tag == DT_NEEDED || tag == DT_SONAME) &&
-		    strncmp(text, "libsonde-rt.", strlen("libsonde-rt.")) == 0)
-			symbols->program.has_runtime = true;
-	}
-}
-
-/* Linkers make one section of all; where there are several that follow each other, all. */
-static void read_patchable(struct sonde_symbols *symbols)
-{
-	struct sonde_symbols_program *program = &symbols->program;
-
-	for (size_t i = 0; i < symbols->file.section_count; i++) {
-		const struct elf_section *section = &symbols->file.sections[i];
-
-		if (strcmp(section->name, "__patchable_function_entries") != 0 ||
-		    !(section->flags & SHF_ALLOC) || !section->data || !section->size)
-			continue;
-		if (!program->patchable) {
-			program->patchable = true;
-			program->patchable_address = section->address;
-			program->patchable_size = section->size;
-		} else if (section->address ==
-			   program->patchable_address + program->patchable_size) {
-			program->patchable_size += section->size;
-		}
-	}
-}
-
 static bool find_debug_file(struct sonde_symbols *symbols)
 {
 	if (!symbols->looked_for_debug) {
@@ -320,23 +274,31 @@ static bool find_debug_file(struct sonde_symbols *symbols)
 	return symbols->has_debug;
 }
 
-static bool read_symbols(struct sonde_symbols *symbols)
+/* Where the larger table of symbols is: strip takes it away, and a separate file keeps it. */
+static const struct elf_file *symbol_source(struct sonde_symbols *symbols)
 {
 	const struct elf_section *table = elf_file_section_of(&symbols->file, SHT_SYMTAB);
-	const struct elf_file *source = &symbols->file;
-	struct entry_list list = { 0 };
-	bool is_library = false, done;
 
-	if ((!table || !table->data) && find_debug_file(symbols))
-		source = &symbols->debug;
-	symbols->program.dynamic = symbols->file.has_interpreter;
-	read_patchable(symbols);
-	read_dynamic(symbols, &is_library);
-	done = read_table(symbols, source, SHT_SYMTAB, is_library, &list) &&
-	       read_table(symbols, &symbols->file, SHT_DYNSYM, is_library, &list) &&
-	       build_functions(symbols, &list);
+	return (!table || !table->data) && find_debug_file(symbols) ? &symbols->debug :
+								      &symbols->file;
+}
+
+enum sonde_status sonde_symbols_read(struct sonde_symbols *symbols, struct sonde_error *err)
+{
+	struct table tables[2];
+	struct entry_list list = { 0 };
+
+	if (symbols->has_functions)
+		return SONDE_OK;
+	tables[0] = table_of(symbol_source(symbols), SHT_SYMTAB);
+	tables[1] = table_of(&symbols->file, SHT_DYNSYM);
+	symbols->has_functions = read_table(&tables[0], &list) && read_table(&tables[1], &list) &&
+				 build_functions(symbols, &list);
 	sonde_vec_release(&list);
-	return done;
+	if (symbols->has_functions)
+		return SONDE_OK;
+	symbols->functions.count = 0;
+	return sonde_fail_nomem(err);
 }
 
 static bool has_build_id(const struct elf_file *file, const void *build_id, size_t size)
@@ -344,8 +306,8 @@ static bool has_build_id(const struct elf_file *file, const void *build_id, size
 	return file->build_id_size == size && memcmp(file->build_id, build_id, size) == 0;
 }
 
-enum sonde_status sonde_symbols_open(const char *path, const void *build_id, size_t build_id_size,
-				     struct sonde_symbols **symbols, struct sonde_error *err)
+enum sonde_status sonde_symbols_map(const char *path, const void *build_id, size_t build_id_size,
+				    struct sonde_symbols **symbols, struct sonde_error *err)
 {
 	struct sonde_symbols *opened = calloc(1, sizeof(*opened));
 	enum sonde_status status;
@@ -361,14 +323,26 @@ enum sonde_status sonde_symbols_open(const char *path, const void *build_id, siz
 				    "replaced since; record again to get names");
 		sonde_error_set_file(err, path);
 	}
-	if (status == SONDE_OK && !read_symbols(opened))
-		status = sonde_fail_nomem(err);
 	if (status != SONDE_OK) {
 		sonde_symbols_free(opened);
 		return status;
 	}
 	*symbols = opened;
 	return SONDE_OK;
+}
+
+enum sonde_status sonde_symbols_open(const char *path, const void *build_id, size_t build_id_size,
+				     struct sonde_symbols **symbols, struct sonde_error *err)
+{
+	enum sonde_status status = sonde_symbols_map(path, build_id, build_id_size, symbols, err);
+
+	if (status == SONDE_OK)
+		status = sonde_symbols_read(*symbols, err);
+	if (status < 0) {
+		sonde_symbols_free(*symbols);
+		*symbols = NULL;
+	}
+	return status;
 }
 
 void sonde_symbols_free(struct sonde_symbols *symbols)
@@ -381,12 +355,6 @@ void sonde_symbols_free(struct sonde_symbols *symbols)
 	sonde_vec_release(&symbols->functions);
 	sonde_arena_release(&symbols->names);
 	free(symbols);
-}
-
-void sonde_symbols_program(const struct sonde_symbols *symbols,
-			   struct sonde_symbols_program *program)
-{
-	*program = symbols->program;
 }
 
 size_t sonde_symbols_count(const struct sonde_symbols *symbols)
@@ -470,4 +438,91 @@ bool sonde_symbols_describe(struct sonde_symbols *symbols, const char *path, uin
 	if (!sonde_symbols_line(symbols, symbol.address, &text->file, &text->line))
 		text->file = NULL;
 	return true;
+}
+
+/* ---- how a program was prepared ---- */
+
+/* Whether a name, which may go on with a version, is this one. */
+static bool is_named(const char *name, const char *wanted)
+{
+	size_t length = strlen(wanted);
+
+	return strncmp(name, wanted, length) == 0 && (!name[length] || name[length] == '@');
+}
+
+/* What the entries of a table say about the way the file was built. */
+static void note_table(const struct table *table, bool is_library,
+		       struct sonde_symbols_program *program)
+{
+	for (size_t i = 0; i < table->count; i++) {
+		struct entry entry = table_at(table, i);
+
+		/* A library that defines the hooks (libc, libsonde-rt) is not one that calls them. */
+		if (is_named(entry.name, "__cyg_profile_func_enter") &&
+		    !(entry.defined && is_library))
+			program->hooks = true;
+		if (is_named(entry.name, "sonde_record_active") ||
+		    is_named(entry.name, "rt_record_itself"))
+			program->has_runtime = true;
+	}
+}
+
+/* Goes through the dynamic section: the libraries it needs, and whether it is one itself. */
+static void note_dynamic(const struct elf_file *file, bool *is_library,
+			 struct sonde_symbols_program *program)
+{
+	const struct elf_section *dynamic = elf_file_section_of(file, SHT_DYNAMIC);
+	const struct elf_section *strings;
+	size_t strings_size;
+
+	if (!dynamic || !dynamic->data)
+		return;
+	strings = elf_file_link(file, dynamic);
+	strings_size = elf_strings_size(strings);
+	for (size_t i = 0; i < dynamic->size / DYNAMIC_SIZE; i++) {
+		const uint8_t *data = dynamic->data + i * DYNAMIC_SIZE;
+		uint64_t tag = sonde_load_u64le(data + offsetof(Elf64_Dyn, d_tag));
+		uint64_t value = sonde_load_u64le(data + offsetof(Elf64_Dyn, d_un));
+		const char *text = value < strings_size ? (const char *)strings->data + value : "";
+
+		if (tag == DT_NULL)
+			return;
+		if (tag == DT_SONAME)
+			*is_library = true;
+		if ((tag == DT_NEEDED || tag == DT_SONAME) &&
+		    strncmp(text, "libsonde-rt.", strlen("libsonde-rt.")) == 0)
+			program->has_runtime = true;
+	}
+}
+
+void sonde_symbols_program(struct sonde_symbols *symbols, struct sonde_symbols_program *program)
+{
+	struct table tables[2] = {
+		table_of(symbol_source(symbols), SHT_SYMTAB),
+		table_of(&symbols->file, SHT_DYNSYM),
+	};
+	bool is_library = false;
+
+	*program = (struct sonde_symbols_program){ .dynamic = symbols->file.has_interpreter };
+	note_dynamic(&symbols->file, &is_library, program);
+	for (size_t i = 0; i < 2; i++)
+		note_table(&tables[i], is_library, program);
+}
+
+bool sonde_symbols_patchable(const struct sonde_symbols *symbols, uint64_t *address, uint64_t *size)
+{
+	*size = 0;
+	for (size_t i = 0; i < symbols->file.section_count; i++) {
+		const struct elf_section *section = &symbols->file.sections[i];
+
+		if (strcmp(section->name, "__patchable_function_entries") != 0 ||
+		    !(section->flags & SHF_ALLOC) || !section->data || !section->size)
+			continue;
+		/* Linkers make one section of all; where there are several that follow each other, all. */
+		if (!*size)
+			*address = section->address;
+		if (section->address == *address + *size)
+			*size += section->size;
+	}
+	return *size;
 }

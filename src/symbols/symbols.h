@@ -24,22 +24,28 @@ struct sonde_symbols_program {
 	/* It refers to __cyg_profile_func_enter, or defines it. A shared library that only
 	 * defines it, as libc does, has none. */
 	bool hooks;
-	bool patchable;	  /* it has __patchable_function_entries */
 	bool dynamic;	  /* it names a program interpreter: a library can be preloaded */
 	bool has_runtime; /* libsonde-rt is linked into it, or is one of its libraries */
-	uint64_t patchable_address, patchable_size; /* of that section */
 };
 
 /*
- * Opens an ELF file. Where `build_id_size` is not 0 the file must have that id (SONDE_CORRUPT
- * else: the file was replaced since it was loaded). SONDE_FORMAT: it is no ELF file.
+ * Opens an ELF file; it stays readable where it is removed later. Where `build_id_size` is not 0 the
+ * file must have that id (SONDE_CORRUPT else: the file was replaced since it was loaded).
+ * SONDE_FORMAT: it is no ELF file. Of a file that was only mapped its functions must be read
+ * before they are asked for; again, that changes nothing.
  */
+enum sonde_status sonde_symbols_map(const char *path, const void *build_id, size_t build_id_size,
+				    struct sonde_symbols **symbols, struct sonde_error *err);
+enum sonde_status sonde_symbols_read(struct sonde_symbols *symbols, struct sonde_error *err);
+/* Both. */
 enum sonde_status sonde_symbols_open(const char *path, const void *build_id, size_t build_id_size,
 				     struct sonde_symbols **symbols, struct sonde_error *err);
 void sonde_symbols_free(struct sonde_symbols *symbols);
 
-void sonde_symbols_program(const struct sonde_symbols *symbols,
-			   struct sonde_symbols_program *program);
+/* Both need no functions. patchable: where its __patchable_function_entries lie; false: it has none. */
+void sonde_symbols_program(struct sonde_symbols *symbols, struct sonde_symbols_program *program);
+bool sonde_symbols_patchable(const struct sonde_symbols *symbols, uint64_t *address,
+			     uint64_t *size);
 
 /* The functions in order of address, one for each address. Of aliases the best name is kept:
  * global before weak before local, then the one with fewer leading underscores, then the shorter. */

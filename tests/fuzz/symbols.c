@@ -37,13 +37,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct sonde_symbols_program program;
 	struct sonde_symbol symbol, before = { 0 };
 	struct sonde_error err = { 0 };
+	uint64_t address, patchable_size;
 
 	if (sonde_symbols_open(path, NULL, 0, &symbols, &err) < 0) {
 		REQUIRE(err.message[0]);
 		return 0;
 	}
 	sonde_symbols_program(symbols, &program);
-	REQUIRE(program.patchable == (program.patchable_size > 0));
+	REQUIRE(sonde_symbols_patchable(symbols, &address, &patchable_size) ==
+		(patchable_size > 0));
 	for (size_t i = 0; i < sonde_symbols_count(symbols); i++) {
 		sonde_symbols_at(symbols, i, &symbol);
 		REQUIRE(!i || symbol.address > before.address);

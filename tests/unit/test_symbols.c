@@ -273,18 +273,23 @@ static void test_build_id_must_agree(void **state)
 	assert_int_equal(sonde_symbols_open("sample", right, 3, &symbols, &err), SONDE_CORRUPT);
 }
 
-static void assert_program(const char *path, struct sonde_symbols_program expected)
+static void assert_program(const char *path, struct sonde_symbols_program expected,
+			   uint64_t patchable_size)
 {
-	struct sonde_symbols *symbols = open_symbols(path);
 	struct sonde_symbols_program program;
+	struct sonde_symbols *symbols;
+	uint64_t address = 0, size;
 
+	/* without its functions */
+	assert_int_equal(sonde_symbols_map(path, NULL, 0, &symbols, NULL), SONDE_OK);
+	assert_int_equal(sonde_symbols_count(symbols), 0);
 	sonde_symbols_program(symbols, &program);
 	assert_int_equal(program.hooks, expected.hooks);
-	assert_int_equal(program.patchable, expected.patchable);
 	assert_int_equal(program.dynamic, expected.dynamic);
 	assert_int_equal(program.has_runtime, expected.has_runtime);
-	assert_int_equal(program.patchable_size, expected.patchable_size);
-	assert_int_equal(program.patchable_address != 0, expected.patchable);
+	assert_int_equal(sonde_symbols_patchable(symbols, &address, &size), patchable_size != 0);
+	assert_int_equal(size, patchable_size);
+	assert_int_equal(address != 0, patchable_size != 0);
 	sonde_symbols_free(symbols);
 }
 
@@ -300,31 +305,34 @@ static void test_program(void **state)
 	put_file("sample.c", sample);
 	put_file("runtime.c", runtime);
 	assert_true(run_quietly("gcc sample.c -o sample"));
-	assert_program("sample", (struct sonde_symbols_program){ .dynamic = true });
+	assert_program("sample", (struct sonde_symbols_program){ .dynamic = true }, 0);
 	assert_true(run_quietly("gcc -finstrument-functions sample.c -o sample"));
-	assert_program("sample", (struct sonde_symbols_program){ .dynamic = true, .hooks = true });
+	assert_program("sample", (struct sonde_symbols_program){ .dynamic = true, .hooks = true },
+		       0);
 	assert_true(run_quietly("strip sample"));
-	assert_program("sample", (struct sonde_symbols_program){ .dynamic = true, .hooks = true });
+	assert_program("sample", (struct sonde_symbols_program){ .dynamic = true, .hooks = true },
+		       0);
 	assert_true(run_quietly("gcc -finstrument-functions -shared -fPIC sample.c -o sample"));
-	assert_program("sample", (struct sonde_symbols_program){ .hooks = true });
+	assert_program("sample", (struct sonde_symbols_program){ .hooks = true }, 0);
 	/* both kinds at once; each of the three functions has its place in the section */
 	assert_true(run_quietly("gcc -finstrument-functions -fpatchable-function-entry=5 sample.c "
 				"-o sample"));
-	assert_program("sample", (struct sonde_symbols_program){ .dynamic = true,
-								 .hooks = true,
-								 .patchable = true,
-								 .patchable_size = 24 });
+	assert_program("sample", (struct sonde_symbols_program){ .dynamic = true, .hooks = true },
+		       24);
 	/* the runtime as a library, and inside */
 	assert_true(run_quietly("gcc -shared -fPIC runtime.c -Wl,-soname,libsonde-rt.so.0 "
 				"-o libsonde-rt.so && gcc -finstrument-functions sample.c "
 				"-Wl,--no-as-needed -L. -lsonde-rt -o sample"));
-	assert_program("sample", (struct sonde_symbols_program){
-					 .dynamic = true, .hooks = true, .has_runtime = true });
-	assert_program("libsonde-rt.so", (struct sonde_symbols_program){ .has_runtime = true });
+	assert_program("sample",
+		       (struct sonde_symbols_program){
+			       .dynamic = true, .hooks = true, .has_runtime = true },
+		       0);
+	assert_program("libsonde-rt.so", (struct sonde_symbols_program){ .has_runtime = true }, 0);
 	if (run_quietly("gcc -static -finstrument-functions sample.c -c && "
 			"gcc -static runtime.c sample.o -o sample"))
-		assert_program("sample", (struct sonde_symbols_program){ .hooks = true,
-									 .has_runtime = true });
+		assert_program("sample",
+			       (struct sonde_symbols_program){ .hooks = true, .has_runtime = true },
+			       0);
 }
 
 static void test_names_of_c_plus_plus(void **state)

@@ -41,12 +41,18 @@ static struct load_map_module *module_new(const char *path, size_t path_size, ui
 	module->path = strndup(path, path_size);
 	module->low = low;
 	module->high = high;
-	if (high > low)
-		module->met = calloc((high - low + 63) / 64, sizeof(*module->met));
-	if (module->path && (module->met || high <= low))
+	if (module->path)
 		return module;
 	module_free(module);
 	return NULL;
+}
+
+/* Makes room for the functions that are met in a module: most have none. */
+static bool prepare_met(struct load_map_module *module)
+{
+	if (!module->met)
+		module->met = calloc((module->high - module->low + 63) / 64, sizeof(*module->met));
+	return module->met;
 }
 
 /* What is 0 stands for none, but in the place of the function 0. */
@@ -133,7 +139,8 @@ static bool add_module(struct load_map *map, struct load_map_module *module)
 
 static bool copy_module(struct load_map *copy, const struct load_map_module *from)
 {
-	struct load_map_module *to = module_new(from->path, SIZE_MAX, from->low, from->high);
+	struct load_map_module *to =
+		module_new(from->path, strlen(from->path), from->low, from->high);
 
 	if (!to)
 		return false;
@@ -171,11 +178,11 @@ static enum sonde_status confirm_module(struct load_map_module *module,
 {
 	uint64_t low = entry->low < module->low ? entry->low : module->low;
 	uint64_t high = entry->high > module->high ? entry->high : module->high;
-	uint64_t *met = calloc((high - low + 63) / 64, sizeof(*met));
+	uint64_t *met = module->met ? calloc((high - low + 63) / 64, sizeof(*met)) : NULL;
 
-	if (!met)
+	if (module->met && !met)
 		return sonde_fail_nomem(err);
-	for (uint64_t i = 0; i < module->high - module->low; i++)
+	for (uint64_t i = 0; met && i < module->high - module->low; i++)
 		if (module->met[i / 64] >> (i % 64) & 1) {
 			uint64_t bit = module->low + i - low;
 
@@ -283,7 +290,8 @@ static struct load_map_module *find_in_proc(struct load_map *map, uint64_t addre
 	if (mapping && record_mapping_find(map->pid, address, mapping) && mapping->executable &&
 	    mapping->path[0] == '/' &&
 	    elf_base(mapping->path, mapping->low, mapping->offset, &base))
-		module = module_new(mapping->path, SIZE_MAX, mapping->low, mapping->high);
+		module = module_new(mapping->path, strlen(mapping->path), mapping->low,
+				    mapping->high);
 	free(mapping);
 	if (!module)
 		return NULL;
@@ -353,6 +361,8 @@ uint64_t load_map_find(struct load_map *map, uint64_t address, uint64_t ticks)
 
 	if (!module && !close)
 		return number_unknown(map, address);
+	if (!prepare_met(module ? module : close))
+		return 0;
 	if (module) {
 		map->before = map->recent;
 		map->recent = module;

@@ -22,7 +22,7 @@ struct load_map_module {
 	uint64_t loaded, unloaded; /* ticks; unloaded 0: still there */
 	/* From here on events of this range are its own: the unloading of what was there before. */
 	uint64_t since;
-	uint64_t *met; /* one bit for each byte of [low, high) */
+	uint64_t *met; /* one bit for each byte of [low, high); NULL: none was met */
 	bool found;    /* in /proc/PID/maps, and not in the log yet */
 };
 

@@ -111,6 +111,7 @@ static bool may_hold_functions(const struct dwarf_visitor *visitor, int tag)
 {
 	switch (tag) {
 	case DW_TAG_subprogram:
+		return !visitor->outermost;
 	case DW_TAG_lexical_block:
 	case DW_TAG_namespace:
 	case DW_TAG_module:

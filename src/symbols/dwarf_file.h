@@ -42,6 +42,7 @@ bool dwarf_unit_has_code(Dwarf_Die *top);
 /* What a walk meets. */
 struct dwarf_visitor {
 	bool with_inlined; /* also the entries of inlined calls, not only those of functions */
+	bool outermost;	   /* not what is inside of functions, which is most of a unit */
 	/*
 	 * `outer` is the *number that was given for the nearest one around, UINT32_MAX for none.
 	 * False ends the walk.

@@ -28,7 +28,7 @@ struct range_list {
 
 struct unit {
 	Dwarf_Off offset; /* of its entry */
-	bool functions_read;
+	enum { NO_FUNCTIONS, OUTER_FUNCTIONS, ALL_FUNCTIONS } has;
 	struct range_list functions;
 };
 
@@ -122,14 +122,20 @@ static bool visit_function(struct dwarf_visitor *visitor, Dwarf_Die *entry, int 
 			  dwarf_dieoffset(entry));
 }
 
-/* Goes through the entries below a unit's and notes every function that has code. */
-static bool read_functions(struct sonde_lines *lines, struct unit *unit, Dwarf_Die *top)
+/*
+ * Goes through the entries below a unit's and notes every function that has code, those inside of
+ * functions only with `all`.
+ */
+static bool read_functions(struct sonde_lines *lines, struct unit *unit, Dwarf_Die *top, bool all)
 {
-	struct function_visitor visitor = { .base = { .visit = visit_function },
-					    .lines = lines,
-					    .unit = unit };
+	struct function_visitor visitor = {
+		.base = { .outermost = !all, .visit = visit_function },
+		.lines = lines,
+		.unit = unit,
+	};
 
-	unit->functions_read = true;
+	unit->has = all ? ALL_FUNCTIONS : OUTER_FUNCTIONS;
+	unit->functions.count = 0;
 	if (!dwarf_unit_walk(top, &visitor.base))
 		return false;
 	sort_ranges(&unit->functions);
@@ -153,7 +159,7 @@ static bool add_unit(struct sonde_lines *lines, Dwarf_Off offset)
 		return false;
 	if (lines->ranges.count > before)
 		return true;
-	if (!read_functions(lines, unit, &top))
+	if (!read_functions(lines, unit, &top, true))
 		return false;
 	for (size_t i = 0; i < unit->functions.count; i++)
 		if (!add_range(&addition, unit->functions.items[i].start,
@@ -275,6 +281,21 @@ static bool code_line(struct sonde_lines *lines, Dwarf_Die *top, uint64_t addres
 	return *file != NULL;
 }
 
+/* The function that begins at an address, else one that it lies in; NULL where there is none. */
+static const struct range *find_function(struct sonde_lines *lines, struct unit *unit,
+					 Dwarf_Die *top, uint64_t address)
+{
+	const struct range *function;
+
+	if (unit->has == NO_FUNCTIONS && !read_functions(lines, unit, top, false))
+		return NULL;
+	function = find_range(&unit->functions, address);
+	if ((function && function->start == address) || unit->has == ALL_FUNCTIONS)
+		return function;
+	return read_functions(lines, unit, top, true) ? find_range(&unit->functions, address) :
+							NULL;
+}
+
 bool sonde_lines_find(struct sonde_lines *lines, uint64_t address, const char **file,
 		      uint32_t *line)
 {
@@ -288,9 +309,7 @@ bool sonde_lines_find(struct sonde_lines *lines, uint64_t address, const char **
 	unit = &lines->units.items[range->owner];
 	if (!dwarf_offdie(lines->file.dwarf, unit->offset, &top))
 		return false;
-	if (!unit->functions_read && !read_functions(lines, unit, &top))
-		return false;
-	function = find_range(&unit->functions, address);
+	function = find_function(lines, unit, &top, address);
 	return (function && declared_line(lines, function->owner, file, line)) ||
 	       code_line(lines, &top, address, file, line);
 }

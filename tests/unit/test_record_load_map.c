@@ -83,7 +83,7 @@ static bool is_met(const struct load_map_module *module, uint64_t address)
 {
 	uint64_t bit = address - module->low;
 
-	return module->met[bit / 64] >> (bit % 64) & 1;
+	return module->met && module->met[bit / 64] >> (bit % 64) & 1;
 }
 
 static void test_hash(void **state)

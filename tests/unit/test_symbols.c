@@ -273,6 +273,47 @@ static void test_build_id_must_agree(void **state)
 	assert_int_equal(sonde_symbols_open("sample", right, 3, &symbols, &err), SONDE_CORRUPT);
 }
 
+/* Functions inside of functions, asked for before and after those around them. */
+static void test_inner_functions(void **state)
+{
+	static const char inner[] = "int outer(int x)\n"
+				    "{\n"
+				    "	int\n"
+				    "	first(int y)\n"
+				    "	{\n"
+				    "		return y + x;\n"
+				    "	}\n"
+				    "	{\n"
+				    "		int\n"
+				    "		second(int y)\n"
+				    "		{\n"
+				    "			return y * x;\n"
+				    "		}\n"
+				    "		x += second(x);\n"
+				    "	}\n"
+				    "	return first(x);\n"
+				    "}\n"
+				    "int main(void) { return outer(0); }\n";
+	static const struct {
+		const char *name;
+		uint32_t line;
+	} functions[] = { { "outer", 1 }, { "first.1", 4 }, { "main", 18 }, { "second.0", 10 } };
+	struct sonde_symbols *symbols;
+
+	put_file("sample.c", inner);
+	assert_true(run_quietly("gcc -g -O0 sample.c -o sample"));
+	for (size_t first = 0; first < COUNT_OF(functions); first++) {
+		symbols = open_symbols("sample");
+		for (size_t i = 0; i < COUNT_OF(functions); i++) {
+			size_t number = (first + i) % COUNT_OF(functions);
+
+			assert_line(symbols, *state, functions[number].name,
+				    functions[number].line);
+		}
+		sonde_symbols_free(symbols);
+	}
+}
+
 static void assert_program(const char *path, struct sonde_symbols_program expected,
 			   uint64_t patchable_size)
 {
@@ -559,6 +600,7 @@ int main(void)
 		IN_FOLDER(test_debug_build_id),
 		IN_FOLDER(test_build_id_must_agree),
 		IN_FOLDER(test_program),
+		IN_FOLDER(test_inner_functions),
 		cmocka_unit_test(test_names_of_c_plus_plus),
 		IN_FOLDER(test_lines_of_c_plus_plus),
 		cmocka_unit_test(test_libc),

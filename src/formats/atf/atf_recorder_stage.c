@@ -428,6 +428,25 @@ static enum sonde_status roll_back(struct recorder_file *failed, int error, stru
 	return recorder_give_up(thread, recorder_file_fail(failed, "cannot be written", err));
 }
 
+static size_t staged_size(const struct recorder_file *file)
+{
+	return file->stage ? file->stage->end - file->stage->start : 0;
+}
+
+/* Much goes the way of full stages, past the page cache; a little is sooner written plainly. */
+static void hand_over_rest(struct atf_recorder_thread *thread)
+{
+	size_t much = thread->recorder->staging.size / 8;
+	size_t details = staged_size(&thread->detail), events = staged_size(&thread->index);
+
+	if (details < much && events < much)
+		return;
+	if (details)
+		hand_over(&thread->detail);
+	if (events)
+		hand_over(&thread->index);
+}
+
 enum sonde_status recorder_unstage(struct atf_recorder_thread *thread, struct sonde_error *err)
 {
 	struct staging *staging = &thread->recorder->staging;
@@ -435,6 +454,7 @@ enum sonde_status recorder_unstage(struct atf_recorder_thread *thread, struct so
 
 	if (thread->index.io_fd < 0) /* then there are no staged details either */
 		return SONDE_OK;
+	hand_over_rest(thread);
 	pthread_mutex_lock(&staging->lock);
 	while (thread->index.pending || thread->detail.pending)
 		pthread_cond_wait(&staging->done, &staging->lock);

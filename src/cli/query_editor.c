@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The line editor of the SQL shell, by libedit: history in the user's state folder, and completion of
- * tables, columns, functions and commands.
+ * The line editor of the SQL shell, by libedit, which is loaded for it: history in the user's state folder,
+ * and completion of tables, columns, functions and commands.
  */
 #include <errno.h>
 #include <histedit.h>
@@ -16,6 +16,8 @@
 #include <wchar.h>
 
 #include "base/file.h"
+#include "base/library.h"
+#include "cli/cli.h"
 #include "cli/query_shell.h"
 #include "cli/text.h"
 #include "query/query_functions.h"
@@ -39,11 +41,48 @@ static const char *const keywords[] = {
 	"USING",    "VALUES", "WHEN",	      "WHERE",	 "WITH"
 };
 
+#define EDIT_FUNCTION_LIST(X)                                                                      \
+	X(el_end)                                                                                  \
+	X(el_get)                                                                                  \
+	X(el_gets)                                                                                 \
+	X(el_init)                                                                                 \
+	X(el_insertstr)                                                                            \
+	X(el_line)                                                                                 \
+	X(el_reset)                                                                                \
+	X(el_resize)                                                                               \
+	X(el_set)                                                                                  \
+	X(el_source)                                                                               \
+	X(history)                                                                                 \
+	X(history_end)                                                                             \
+	X(history_init)
+
+#define EDIT_FUNCTION(name) __typeof__(name) *name;
+static struct {
+	EDIT_FUNCTION_LIST(EDIT_FUNCTION)
+} library;
+
+#define EDIT_NAME(name) #name,
+static const char *const library_names[] = { EDIT_FUNCTION_LIST(EDIT_NAME) };
+
+_Static_assert(sizeof(library) == sizeof(library_names), "a pointer for each name");
+
+static bool load_library(const struct query_session *session)
+{
+	struct sonde_error err;
+
+	if (sonde_library_load("editing lines needs libedit", SONDE_EDIT_LIBRARY, library_names,
+			       sizeof(library_names) / sizeof(*library_names), &library,
+			       &err) == SONDE_OK)
+		return true;
+	cli_warning(session->cli, "%s", err.message);
+	return false;
+}
+
 static struct query_editor *editor_of(EditLine *edit)
 {
 	void *editor = NULL;
 
-	el_get(edit, EL_CLIENTDATA, &editor);
+	library.el_get(edit, EL_CLIENTDATA, &editor);
 	return editor;
 }
 
@@ -161,7 +200,7 @@ static bool is_word(char c)
 
 static unsigned char complete(EditLine *edit, int key)
 {
-	const LineInfo *line = el_line(edit);
+	const LineInfo *line = library.el_line(edit);
 	const char *start = line->cursor;
 	struct matches matches = { 0 };
 	unsigned char result = CC_ERROR;
@@ -178,10 +217,10 @@ static unsigned char complete(EditLine *edit, int key)
 	if (matches.count && matches.common > length) {
 		char *rest = strndup(matches.first + length, matches.common - length);
 
-		result = rest && !el_insertstr(edit, rest) ? CC_REFRESH : CC_ERROR;
+		result = rest && !library.el_insertstr(edit, rest) ? CC_REFRESH : CC_ERROR;
 		free(rest);
 		if (matches.count == 1 && result == CC_REFRESH)
-			el_insertstr(edit, " ");
+			library.el_insertstr(edit, " ");
 	} else if (matches.count > 1 && sonde_buffer_text(&matches.list)) {
 		printf("\n");
 		fwrite(matches.list.data, 1, matches.list.size, stdout);
@@ -222,12 +261,12 @@ static void load_history(struct query_editor *editor)
 {
 	HistEvent event;
 
-	history(editor->history, &event, H_SETSIZE, HISTORY_LINES);
-	history(editor->history, &event, H_SETUNIQUE, 1);
+	library.history(editor->history, &event, H_SETSIZE, HISTORY_LINES);
+	library.history(editor->history, &event, H_SETUNIQUE, 1);
 	editor->history_path = find_history();
 	if (editor->history_path)
-		history(editor->history, &event, H_LOAD, editor->history_path);
-	el_set(editor->edit, EL_HIST, history, editor->history);
+		library.history(editor->history, &event, H_LOAD, editor->history_path);
+	library.el_set(editor->edit, EL_HIST, library.history, editor->history);
 }
 
 static void save_history(struct query_editor *editor)
@@ -236,33 +275,36 @@ static void save_history(struct query_editor *editor)
 	HistEvent event;
 
 	make_folders(editor->history_path);
-	history(editor->history, &event, H_SAVE, editor->history_path);
+	library.history(editor->history, &event, H_SAVE, editor->history_path);
 	umask(mask);
 }
 
 struct query_editor *query_editor_new(const struct query_session *session)
 {
-	struct query_editor *editor = calloc(1, sizeof(*editor));
+	struct query_editor *editor;
 
+	if (!load_library(session))
+		return NULL;
+	editor = calloc(1, sizeof(*editor));
 	if (!editor)
 		return NULL;
 	editor->session = session;
-	editor->edit = el_init("sonde", stdin, stdout, stderr);
-	editor->history = history_init();
+	editor->edit = library.el_init("sonde", stdin, stdout, stderr);
+	editor->history = library.history_init();
 	if (!editor->edit || !editor->history) {
 		query_editor_free(editor);
 		return NULL;
 	}
 	setlocale(LC_CTYPE, ""); /* for characters that are more than one byte */
 	sigprocmask(SIG_BLOCK, NULL, &editor->open_signals);
-	el_set(editor->edit, EL_CLIENTDATA, editor);
-	el_set(editor->edit, EL_GETCFN, read_character);
-	el_set(editor->edit, EL_PROMPT, prompt);
-	el_set(editor->edit, EL_EDITOR, "emacs");
-	el_set(editor->edit, EL_ADDFN, "sonde-complete", "Complete a word", complete);
-	el_set(editor->edit, EL_BIND, "^I", "sonde-complete", NULL);
+	library.el_set(editor->edit, EL_CLIENTDATA, editor);
+	library.el_set(editor->edit, EL_GETCFN, read_character);
+	library.el_set(editor->edit, EL_PROMPT, prompt);
+	library.el_set(editor->edit, EL_EDITOR, "emacs");
+	library.el_set(editor->edit, EL_ADDFN, "sonde-complete", "Complete a word", complete);
+	library.el_set(editor->edit, EL_BIND, "^I", "sonde-complete", NULL);
 	load_history(editor);
-	el_source(editor->edit, NULL);
+	library.el_source(editor->edit, NULL);
 	return editor;
 }
 
@@ -273,9 +315,9 @@ void query_editor_free(struct query_editor *editor)
 	if (editor->history_path)
 		save_history(editor);
 	if (editor->history)
-		history_end(editor->history);
+		library.history_end(editor->history);
 	if (editor->edit)
-		el_end(editor->edit);
+		library.el_end(editor->edit);
 	free(editor->history_path);
 	free(editor);
 }
@@ -291,13 +333,13 @@ enum query_line query_editor_read(struct query_editor *editor, bool more, const 
 	sigaddset(&interrupt, SIGINT);
 	sigprocmask(SIG_BLOCK, &interrupt, NULL);
 	query_take_signal(); /* what came for a query that had ended by then */
-	el_resize(editor->edit);
-	*line = el_gets(editor->edit, &count);
+	library.el_resize(editor->edit);
+	*line = library.el_gets(editor->edit, &count);
 	sigprocmask(SIG_SETMASK, &editor->open_signals, NULL);
 	if (query_take_signal()) {
 		printf("\n");
 		fflush(stdout);
-		el_reset(editor->edit);
+		library.el_reset(editor->edit);
 		return QUERY_LINE_DROPPED;
 	}
 	if (!*line || count <= 0) {
@@ -306,6 +348,6 @@ enum query_line query_editor_read(struct query_editor *editor, bool more, const 
 		return QUERY_LINE_END;
 	}
 	if ((*line)[0] != '\n')
-		history(editor->history, &event, H_ENTER, *line);
+		library.history(editor->history, &event, H_ENTER, *line);
 	return QUERY_LINE_READ;
 }

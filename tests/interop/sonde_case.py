@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A test case with a folder of its own, which runs the command."""
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -28,6 +29,15 @@ class SondeCase(unittest.TestCase):
 
     def path(self, *names):
         return os.path.join(self.folder, *names)
+
+    def hide_library(self, name):
+        """A folder to put into LD_LIBRARY_PATH, with a file that is no library but has the name of one which sonde
+        loads when it needs it."""
+        with open(SONDE, "rb") as file:
+            full_name = re.search(name.encode() + rb"\.so[.0-9]*", file.read())[0].decode()
+        os.mkdir(self.path("hidden"))
+        with open(self.path("hidden", full_name), "wb"):
+            return self.path("hidden")
 
     def run_sonde(self, *arguments):
         done = subprocess.run([SONDE, *arguments], stdin=subprocess.DEVNULL, check=False,

@@ -12,6 +12,7 @@ import shutil
 import struct
 import subprocess
 import unittest
+import unittest.mock
 
 import ctf_writer
 import tap
@@ -95,6 +96,13 @@ class Ctf(SondeCase):
             file.write(struct.pack("<QQ", 0xC100000000000348, 0x0348000348C1FC1F))
         done = self.run_sonde("report", path)
         self.assertEqual(3, done.returncode)
+
+    def test_without_its_library(self):
+        path = self.write()
+        with unittest.mock.patch.dict(os.environ, LD_LIBRARY_PATH=self.hide_library("libbabeltrace2")):
+            done = self.run_sonde("report", path)
+        self.assertEqual(3, done.returncode)
+        self.assertIn("reading CTF needs libbabeltrace2, which cannot be loaded", done.stderr.decode())
 
     def test_damage(self):
         path = self.write()

@@ -25,9 +25,10 @@ class Shell(SondeCase):
         super().setUp()
         self.seen = ""
 
-    def start(self, *arguments, columns=80):
+    def start(self, *arguments, columns=80, **environment):
         self.child, self.terminal = pty.fork()
         if not self.child:
+            os.environ.update(environment)
             os.environ.update(TERM="xterm", LC_ALL="C.UTF-8", XDG_STATE_HOME=self.path("state"), HOME=self.path("home"))
             os.environ.pop("COLUMNS", None)
             # libedit never frees the names of functions that were added to it
@@ -92,6 +93,14 @@ class Shell(SondeCase):
         self.type("SELECT * FROM functons;\n")
         self.expect("did you mean 'functions'")
         self.expect(PROMPT)
+        self.type(".quit\n")
+        self.assertEqual(self.end(), 0)
+
+    def test_without_libedit(self):
+        self.start(os.path.join(GOLDEN, "normal"), LD_LIBRARY_PATH=self.hide_library("libedit"))
+        self.expect("editing lines needs libedit, which cannot be loaded")
+        self.type("SELECT 41 + 1 AS answer;\n")
+        self.expect(r"\b42\b")
         self.type(".quit\n")
         self.assertEqual(self.end(), 0)
 

@@ -50,33 +50,33 @@ void ctf_fields_put_signature(const bt_field_class *structure, struct sonde_buff
 		[SHAPE_BOOL] = "bool",	  [SHAPE_UNSIGNED] = "uint64", [SHAPE_SIGNED] = "int64",
 		[SHAPE_REAL] = "float64", [SHAPE_TEXT] = "utf8",       [SHAPE_JSON] = "any",
 	};
-	uint64_t count = structure ? bt_field_class_structure_get_member_count(structure) : 0;
+	uint64_t count = structure ? bt.field_class_structure_get_member_count(structure) : 0;
 
 	for (uint64_t i = 0; i < count; i++) {
 		const bt_field_class_structure_member *member =
-			bt_field_class_structure_borrow_member_by_index_const(structure, i);
+			bt.field_class_structure_borrow_member_by_index_const(structure, i);
 		const bt_field_class *class =
-			bt_field_class_structure_member_borrow_field_class_const(member);
+			bt.field_class_structure_member_borrow_field_class_const(member);
 
 		sonde_buffer_put_text(signature, signature->size ? ", " : "");
-		sonde_buffer_put_text(signature, words[shape_of(bt_field_class_get_type(class))]);
+		sonde_buffer_put_text(signature, words[shape_of(bt.field_class_get_type(class))]);
 		sonde_buffer_put_char(signature, ' ');
-		put_name(signature, bt_field_class_structure_member_get_name(member));
+		put_name(signature, bt.field_class_structure_member_get_name(member));
 	}
 }
 
 static uint64_t unsigned_of(const bt_field *field, bt_field_class_type type)
 {
 	if (type == BT_FIELD_CLASS_TYPE_BIT_ARRAY)
-		return bt_field_bit_array_get_value_as_integer(field);
-	return bt_field_integer_unsigned_get_value(field);
+		return bt.field_bit_array_get_value_as_integer(field);
+	return bt.field_integer_unsigned_get_value(field);
 }
 
 static double real_of(const bt_field *field, bt_field_class_type type)
 {
 	if (type == BT_FIELD_CLASS_TYPE_SINGLE_PRECISION_REAL)
-		return (double)bt_field_real_single_precision_get_value(field);
-	return bt_field_real_double_precision_get_value(field);
+		return (double)bt.field_real_single_precision_get_value(field);
+	return bt.field_real_double_precision_get_value(field);
 }
 
 /* A text, the name of a number, or the number itself in `space`. */
@@ -88,17 +88,17 @@ static const char *text_of(const bt_field *field, bt_field_class_type type, char
 	bt_field_enumeration_get_mapping_labels_status status;
 
 	if (type == BT_FIELD_CLASS_TYPE_STRING)
-		return bt_field_string_get_value(field);
+		return bt.field_string_get_value(field);
 	status = is_signed ?
-			 bt_field_enumeration_signed_get_mapping_labels(field, &labels, &count) :
-			 bt_field_enumeration_unsigned_get_mapping_labels(field, &labels, &count);
+			 bt.field_enumeration_signed_get_mapping_labels(field, &labels, &count) :
+			 bt.field_enumeration_unsigned_get_mapping_labels(field, &labels, &count);
 	if (status == BT_FIELD_ENUMERATION_GET_MAPPING_LABELS_STATUS_OK && count)
 		return labels[0];
 	if (is_signed)
-		snprintf(space, 24, "%lld", (long long)bt_field_integer_signed_get_value(field));
+		snprintf(space, 24, "%lld", (long long)bt.field_integer_signed_get_value(field));
 	else
 		snprintf(space, 24, "%llu",
-			 (unsigned long long)bt_field_integer_unsigned_get_value(field));
+			 (unsigned long long)bt.field_integer_unsigned_get_value(field));
 	return space;
 }
 
@@ -106,16 +106,16 @@ static void put_json(struct sonde_json_writer *json, const bt_field *field, unsi
 
 static void put_structure(struct sonde_json_writer *json, const bt_field *field, unsigned int depth)
 {
-	const bt_field_class *class = bt_field_borrow_class_const(field);
-	uint64_t count = bt_field_class_structure_get_member_count(class);
+	const bt_field_class *class = bt.field_borrow_class_const(field);
+	uint64_t count = bt.field_class_structure_get_member_count(class);
 
 	sonde_json_object_begin(json);
 	for (uint64_t i = 0; i < count; i++) {
 		const bt_field_class_structure_member *member =
-			bt_field_class_structure_borrow_member_by_index_const(class, i);
+			bt.field_class_structure_borrow_member_by_index_const(class, i);
 
-		sonde_json_key(json, bt_field_class_structure_member_get_name(member));
-		put_json(json, bt_field_structure_borrow_member_field_by_index_const(field, i),
+		sonde_json_key(json, bt.field_class_structure_member_get_name(member));
+		put_json(json, bt.field_structure_borrow_member_field_by_index_const(field, i),
 			 depth + 1);
 	}
 	sonde_json_object_end(json);
@@ -123,11 +123,11 @@ static void put_structure(struct sonde_json_writer *json, const bt_field *field,
 
 static void put_array(struct sonde_json_writer *json, const bt_field *field, unsigned int depth)
 {
-	uint64_t count = bt_field_array_get_length(field);
+	uint64_t count = bt.field_array_get_length(field);
 
 	sonde_json_array_begin(json);
 	for (uint64_t i = 0; i < count; i++)
-		put_json(json, bt_field_array_borrow_element_field_by_index_const(field, i),
+		put_json(json, bt.field_array_borrow_element_field_by_index_const(field, i),
 			 depth + 1);
 	sonde_json_array_end(json);
 }
@@ -141,10 +141,10 @@ static void put_compound(struct sonde_json_writer *json, const bt_field *field,
 	else if (bt_field_class_type_is(type, BT_FIELD_CLASS_TYPE_ARRAY))
 		put_array(json, field, depth);
 	else if (bt_field_class_type_is(type, BT_FIELD_CLASS_TYPE_VARIANT))
-		put_json(json, bt_field_variant_borrow_selected_option_field_const(field),
+		put_json(json, bt.field_variant_borrow_selected_option_field_const(field),
 			 depth + 1);
 	else if (bt_field_class_type_is(type, BT_FIELD_CLASS_TYPE_OPTION))
-		put_json(json, bt_field_option_borrow_field_const(field), depth + 1);
+		put_json(json, bt.field_option_borrow_field_const(field), depth + 1);
 	else
 		sonde_json_null(json);
 }
@@ -158,17 +158,17 @@ static void put_json(struct sonde_json_writer *json, const bt_field *field, unsi
 		sonde_json_null(json);
 		return;
 	}
-	type = bt_field_get_class_type(field);
+	type = bt.field_get_class_type(field);
 	switch (shape_of(type)) {
 	case SHAPE_BOOL:
-		sonde_json_bool(json, bt_field_bool_get_value(field));
+		sonde_json_bool(json, bt.field_bool_get_value(field));
 		break;
 	case SHAPE_UNSIGNED:
 		sonde_json_number_u64(json, unsigned_of(field, type));
 		break;
 	case SHAPE_SIGNED:
 		snprintf(space, sizeof(space), "%lld",
-			 (long long)bt_field_integer_signed_get_value(field));
+			 (long long)bt.field_integer_signed_get_value(field));
 		sonde_json_raw(json, space);
 		break;
 	case SHAPE_REAL:
@@ -204,13 +204,13 @@ static void pack_text(const char *text, struct sonde_buffer *scratch, struct son
 
 static void pack(const bt_field *field, struct sonde_buffer *scratch, struct sonde_buffer *out)
 {
-	bt_field_class_type type = bt_field_get_class_type(field);
+	bt_field_class_type type = bt.field_get_class_type(field);
 	union sonde_argument_value value = { 0 };
 	char space[24];
 
 	switch (shape_of(type)) {
 	case SHAPE_BOOL:
-		value.u64 = bt_field_bool_get_value(field) != 0;
+		value.u64 = bt.field_bool_get_value(field) != 0;
 		sonde_arguments_put_number(out, SONDE_ARGUMENT_BOOL, value);
 		break;
 	case SHAPE_UNSIGNED:
@@ -218,7 +218,7 @@ static void pack(const bt_field *field, struct sonde_buffer *scratch, struct son
 		sonde_arguments_put_number(out, SONDE_ARGUMENT_UINT64, value);
 		break;
 	case SHAPE_SIGNED:
-		value.i64 = bt_field_integer_signed_get_value(field);
+		value.i64 = bt.field_integer_signed_get_value(field);
 		sonde_arguments_put_number(out, SONDE_ARGUMENT_INT64, value);
 		break;
 	case SHAPE_REAL:
@@ -238,25 +238,25 @@ void ctf_fields_pack(const bt_field *structure, struct sonde_buffer *scratch,
 		     struct sonde_buffer *out)
 {
 	uint64_t count = !structure ? 0 :
-				      bt_field_class_structure_get_member_count(
-					      bt_field_borrow_class_const(structure));
+				      bt.field_class_structure_get_member_count(
+					      bt.field_borrow_class_const(structure));
 
 	for (uint64_t i = 0; i < count; i++)
-		pack(bt_field_structure_borrow_member_field_by_index_const(structure, i), scratch,
+		pack(bt.field_structure_borrow_member_field_by_index_const(structure, i), scratch,
 		     out);
 }
 
 const bt_field *ctf_fields_find(const bt_field *structure, const char *name)
 {
 	const bt_field *field =
-		structure ? bt_field_structure_borrow_member_field_by_name_const(structure, name) :
+		structure ? bt.field_structure_borrow_member_field_by_name_const(structure, name) :
 			    NULL;
 	char other[64];
 
 	if (field || !structure)
 		return field;
 	snprintf(other, sizeof(other), "_%s", name);
-	return bt_field_structure_borrow_member_field_by_name_const(structure, other);
+	return bt.field_structure_borrow_member_field_by_name_const(structure, other);
 }
 
 bool ctf_field_u64(const bt_field *field, uint64_t *value)
@@ -266,21 +266,21 @@ bool ctf_field_u64(const bt_field *field, uint64_t *value)
 
 	if (!field)
 		return false;
-	type = bt_field_get_class_type(field);
+	type = bt.field_get_class_type(field);
 	if (type == BT_FIELD_CLASS_TYPE_UNSIGNED_INTEGER) {
-		*value = bt_field_integer_unsigned_get_value(field);
+		*value = bt.field_integer_unsigned_get_value(field);
 		return true;
 	}
 	if (type != BT_FIELD_CLASS_TYPE_SIGNED_INTEGER)
 		return false;
-	number = bt_field_integer_signed_get_value(field);
+	number = bt.field_integer_signed_get_value(field);
 	*value = (uint64_t)number;
 	return number >= 0;
 }
 
 const char *ctf_field_text(const bt_field *field)
 {
-	if (!field || bt_field_get_class_type(field) != BT_FIELD_CLASS_TYPE_STRING)
+	if (!field || bt.field_get_class_type(field) != BT_FIELD_CLASS_TYPE_STRING)
 		return "";
-	return bt_field_string_get_value(field);
+	return bt.field_string_get_value(field);
 }

@@ -3,9 +3,8 @@
 #ifndef SONDE_CTF_FIELDS_H
 #define SONDE_CTF_FIELDS_H
 
-#include <babeltrace2/babeltrace.h>
-
 #include "base/buffer.h"
+#include "formats/ctf/ctf_library.h"
 
 /* Appends "uint64 size, utf8 name" for the members of a structure (NULL: none) to a signature. */
 void ctf_fields_put_signature(const bt_field_class *structure, struct sonde_buffer *signature);

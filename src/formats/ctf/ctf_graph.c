@@ -121,15 +121,15 @@ struct run {
 /* The innermost cause that the library gives, in its words. */
 static enum sonde_status fail_by_library(struct run *run, const char *what)
 {
-	const bt_error *error = bt_current_thread_take_error();
+	const bt_error *error = bt.current_thread_take_error();
 	const char *words = "";
 
-	if (error && bt_error_get_cause_count(error))
-		words = bt_error_cause_get_message(bt_error_borrow_cause_by_index(error, 0));
+	if (error && bt.error_get_cause_count(error))
+		words = bt.error_cause_get_message(bt.error_borrow_cause_by_index(error, 0));
 	sonde_fail(run->err, SONDE_CORRUPT, SONDE_NO_OFFSET, "%s: %.180s", what,
 		   *words ? words : "libbabeltrace2 does not say why");
 	if (error)
-		bt_error_release(error);
+		bt.error_release(error);
 	return SONDE_CORRUPT;
 }
 
@@ -147,7 +147,7 @@ static bt_graph_simple_sink_component_consume_func_status consume(bt_message_ite
 	struct run *run = user;
 	bt_message_array_const batch;
 	uint64_t count;
-	bt_message_iterator_next_status got = bt_message_iterator_next(messages, &batch, &count);
+	bt_message_iterator_next_status got = bt.message_iterator_next(messages, &batch, &count);
 
 	if (got == BT_MESSAGE_ITERATOR_NEXT_STATUS_END)
 		return BT_GRAPH_SIMPLE_SINK_COMPONENT_CONSUME_FUNC_STATUS_END;
@@ -158,7 +158,7 @@ static bt_graph_simple_sink_component_consume_func_status consume(bt_message_ite
 	for (uint64_t i = 0; i < count; i++) {
 		if (!run->status)
 			run->status = run->take(run->user, batch[i], run->err);
-		bt_message_put_ref(batch[i]);
+		bt.message_put_ref(batch[i]);
 	}
 	return run->status ? BT_GRAPH_SIMPLE_SINK_COMPONENT_CONSUME_FUNC_STATUS_END :
 			     BT_GRAPH_SIMPLE_SINK_COMPONENT_CONSUME_FUNC_STATUS_OK;
@@ -173,7 +173,7 @@ static const bt_plugin *find_plugin(const char *name)
 {
 	const bt_plugin *plugin = NULL;
 
-	if (bt_plugin_find(name, BT_TRUE, BT_TRUE, BT_TRUE, BT_TRUE, BT_FALSE, &plugin) !=
+	if (bt.plugin_find(name, BT_TRUE, BT_TRUE, BT_TRUE, BT_TRUE, BT_FALSE, &plugin) !=
 	    BT_PLUGIN_FIND_STATUS_OK)
 		return NULL;
 	return plugin;
@@ -181,15 +181,15 @@ static const bt_plugin *find_plugin(const char *name)
 
 static enum sonde_status connect_ports(struct run *run, const bt_component_source *source)
 {
-	uint64_t count = bt_component_source_get_output_port_count(source);
+	uint64_t count = bt.component_source_get_output_port_count(source);
 
 	for (uint64_t i = 0; i < count; i++) {
 		const bt_port_output *out =
-			bt_component_source_borrow_output_port_by_index_const(source, i);
-		const bt_port_input *in = bt_component_filter_borrow_input_port_by_index_const(
+			bt.component_source_borrow_output_port_by_index_const(source, i);
+		const bt_port_input *in = bt.component_filter_borrow_input_port_by_index_const(
 			run->muxer, run->ports++);
 
-		if (bt_graph_connect_ports(run->graph, out, in, NULL) !=
+		if (bt.graph_connect_ports(run->graph, out, in, NULL) !=
 		    BT_GRAPH_CONNECT_PORTS_STATUS_OK)
 			return fail_by_library(run, "its streams cannot be read");
 	}
@@ -199,25 +199,25 @@ static enum sonde_status connect_ports(struct run *run, const bt_component_sourc
 static enum sonde_status add_source(struct run *run, const bt_component_class_source *class,
 				    const char *path, size_t number)
 {
-	bt_value *parameters = bt_value_map_create(), *inputs = NULL;
+	bt_value *parameters = bt.value_map_create(), *inputs = NULL;
 	const bt_component_source *source = NULL;
 	enum sonde_status status = SONDE_OK;
 	char name[32];
 
 	snprintf(name, sizeof(name), "trace %zu", number);
 	if (!parameters ||
-	    bt_value_map_insert_empty_array_entry(parameters, "inputs", &inputs) !=
+	    bt.value_map_insert_empty_array_entry(parameters, "inputs", &inputs) !=
 		    BT_VALUE_MAP_INSERT_ENTRY_STATUS_OK ||
-	    bt_value_array_append_string_element(inputs, path) !=
+	    bt.value_array_append_string_element(inputs, path) !=
 		    BT_VALUE_ARRAY_APPEND_ELEMENT_STATUS_OK)
 		status = sonde_fail_nomem(run->err);
-	else if (bt_graph_add_source_component(run->graph, class, name, parameters,
+	else if (bt.graph_add_source_component(run->graph, class, name, parameters,
 					       BT_LOGGING_LEVEL_NONE,
 					       &source) != BT_GRAPH_ADD_COMPONENT_STATUS_OK)
 		status = fail_by_library(run, "it cannot be opened");
 	else
 		status = connect_ports(run, source);
-	bt_value_put_ref(parameters);
+	bt.value_put_ref(parameters);
 	return status;
 }
 
@@ -225,7 +225,7 @@ static enum sonde_status add_sources(struct run *run, const bt_plugin *plugin,
 				     const struct ctf_traces *traces)
 {
 	const bt_component_class_source *class =
-		bt_plugin_borrow_source_component_class_by_name_const(plugin, "fs");
+		bt.plugin_borrow_source_component_class_by_name_const(plugin, "fs");
 	enum sonde_status status = class ? SONDE_OK : fail_by_library(run, "there is no reader");
 
 	for (size_t i = 0; !status && i < traces->paths.count; i++)
@@ -236,10 +236,10 @@ static enum sonde_status add_sources(struct run *run, const bt_plugin *plugin,
 static enum sonde_status add_muxer(struct run *run, const bt_plugin *plugin)
 {
 	const bt_component_class_filter *class =
-		bt_plugin_borrow_filter_component_class_by_name_const(plugin, "muxer");
+		bt.plugin_borrow_filter_component_class_by_name_const(plugin, "muxer");
 
 	if (!class ||
-	    bt_graph_add_filter_component(run->graph, class, "muxer", NULL, BT_LOGGING_LEVEL_NONE,
+	    bt.graph_add_filter_component(run->graph, class, "muxer", NULL, BT_LOGGING_LEVEL_NONE,
 					  &run->muxer) != BT_GRAPH_ADD_COMPONENT_STATUS_OK)
 		return fail_by_library(run, "its streams cannot be put in order");
 	return SONDE_OK;
@@ -249,12 +249,12 @@ static enum sonde_status add_sink(struct run *run)
 {
 	const bt_component_sink *sink = NULL;
 
-	if (bt_graph_add_simple_sink_component(run->graph, "sonde", start, consume, stop, run,
+	if (bt.graph_add_simple_sink_component(run->graph, "sonde", start, consume, stop, run,
 					       &sink) != BT_GRAPH_ADD_COMPONENT_STATUS_OK ||
-	    bt_graph_connect_ports(
+	    bt.graph_connect_ports(
 		    run->graph,
-		    bt_component_filter_borrow_output_port_by_index_const(run->muxer, 0),
-		    bt_component_sink_borrow_input_port_by_index_const(sink, 0),
+		    bt.component_filter_borrow_output_port_by_index_const(run->muxer, 0),
+		    bt.component_sink_borrow_input_port_by_index_const(sink, 0),
 		    NULL) != BT_GRAPH_CONNECT_PORTS_STATUS_OK)
 		return fail_by_library(run, "its events cannot be taken");
 	return SONDE_OK;
@@ -265,7 +265,7 @@ static enum sonde_status run_graph(struct run *run)
 	bt_graph_run_status status;
 
 	do {
-		status = bt_graph_run(run->graph);
+		status = bt.graph_run(run->graph);
 	} while (status == BT_GRAPH_RUN_STATUS_AGAIN);
 	if (run->status)
 		return run->status;
@@ -279,10 +279,14 @@ enum sonde_status ctf_graph_run(const struct ctf_traces *traces, ctf_take *take,
 				struct sonde_error *err)
 {
 	struct run run = { .take = take, .user = user, .err = err };
-	const bt_plugin *ctf = find_plugin("ctf"), *utilities = find_plugin("utils");
-	enum sonde_status status = SONDE_OK;
+	const bt_plugin *ctf, *utilities;
+	enum sonde_status status = ctf_library_load(err);
 
-	run.graph = bt_graph_create(0);
+	if (status < 0)
+		return status;
+	ctf = find_plugin("ctf");
+	utilities = find_plugin("utils");
+	run.graph = bt.graph_create(0);
 	if (!ctf || !utilities || !run.graph)
 		status = sonde_fail(err, SONDE_UNSUPPORTED, SONDE_NO_OFFSET,
 				    "libbabeltrace2 does not find its plugins ctf and utils; "
@@ -295,10 +299,10 @@ enum sonde_status ctf_graph_run(const struct ctf_traces *traces, ctf_take *take,
 		status = add_sink(&run);
 	if (!status)
 		status = run_graph(&run);
-	bt_graph_put_ref(run.graph);
-	bt_plugin_put_ref(ctf);
-	bt_plugin_put_ref(utilities);
-	bt_current_thread_clear_error();
+	bt.graph_put_ref(run.graph);
+	bt.plugin_put_ref(ctf);
+	bt.plugin_put_ref(utilities);
+	bt.current_thread_clear_error();
 	return status == SONDE_END ? SONDE_OK : status;
 }
 
@@ -312,9 +316,13 @@ static enum sonde_status pass_over(void *user, const bt_message *message, struct
 
 enum sonde_status ctf_graph_try(const struct ctf_traces *traces, struct sonde_error *err)
 {
+	enum sonde_status loaded = ctf_library_load(err); /* here, so that it is not loaded twice */
 	int status = 0, silence;
-	pid_t child = fork();
+	pid_t child;
 
+	if (loaded < 0)
+		return loaded;
+	child = fork();
 	if (child < 0)
 		return sonde_fail_errno(err, NULL, "no process can be made to try the trace in");
 	if (!child) {

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The traces of a folder through libbabeltrace2: which folders are traces, and all messages of them in the
- * order of time. Only this folder includes headers of that library.
+ * order of time.
  */
 #ifndef SONDE_CTF_GRAPH_H
 #define SONDE_CTF_GRAPH_H
 
-#include <babeltrace2/babeltrace.h>
-#include <sonde/status.h>
-
 #include "base/vec.h"
+#include "formats/ctf/ctf_library.h"
 
 /* Folders with a file of metadata, `path` itself or those below it. Malloc'd texts. */
 struct ctf_traces {

@@ -89,7 +89,7 @@ static enum event_class_kind kind_of(const char *name)
 
 static const char *name_of(const bt_event_class *class)
 {
-	const char *name = bt_event_class_get_name(class);
+	const char *name = bt.event_class_get_name(class);
 
 	return name ? name : "";
 }
@@ -99,9 +99,10 @@ static const char *name_of(const bt_event_class *class)
 static const char *host_of(const bt_trace *trace)
 {
 	const bt_value *host =
-		bt_trace_borrow_environment_entry_value_by_name_const(trace, "hostname");
+		bt.trace_borrow_environment_entry_value_by_name_const(trace, "hostname");
 
-	return host && bt_value_is_string(host) ? bt_value_string_get(host) : "";
+	return host && bt.value_get_type(host) == BT_VALUE_TYPE_STRING ? bt.value_string_get(host) :
+									 "";
 }
 
 static enum sonde_status find_process(struct reading *reading, const bt_trace *trace, bool has_pid,
@@ -155,20 +156,20 @@ static enum sonde_status name_thread(struct reading *reading, struct sonde_track
 static enum sonde_status find_stream_track(struct reading *reading, const bt_event *event,
 					   struct place *place, struct sonde_error *err)
 {
-	const bt_stream *stream = bt_event_borrow_stream_const(event);
-	const bt_packet *packet = bt_event_borrow_packet_const(event);
-	const bt_field *context = packet ? bt_packet_borrow_context_field_const(packet) : NULL;
+	const bt_stream *stream = bt.event_borrow_stream_const(event);
+	const bt_packet *packet = bt.event_borrow_packet_const(event);
+	const bt_field *context = packet ? bt.packet_borrow_context_field_const(packet) : NULL;
 	uint64_t cpu = 0;
 	bool has_cpu = ctf_field_u64(ctf_fields_find(context, "cpu_id"), &cpu);
 	struct sonde_track *track;
 	enum sonde_status status;
 	char name[48];
 
-	status = find_process(reading, bt_stream_borrow_trace_const(stream), false, 0,
+	status = find_process(reading, bt.stream_borrow_trace_const(stream), false, 0,
 			      &place->process, err);
 	if (!status)
 		status = sonde_intake_track(reading->intake, place->process,
-					    has_cpu ? cpu : UINT64_MAX - bt_stream_get_id(stream),
+					    has_cpu ? cpu : UINT64_MAX - bt.stream_get_id(stream),
 					    &place->track, err);
 	if (status)
 		return status;
@@ -177,7 +178,7 @@ static enum sonde_status find_stream_track(struct reading *reading, const bt_eve
 		return SONDE_OK;
 	track->os_id = UINT64_MAX;
 	snprintf(name, sizeof(name), "%s %" PRIu64, has_cpu ? "cpu" : "stream",
-		 has_cpu ? cpu : bt_stream_get_id(stream));
+		 has_cpu ? cpu : bt.stream_get_id(stream));
 	return sonde_intake_string(reading->intake, name, strlen(name), &track->name, err);
 }
 
@@ -185,8 +186,8 @@ static enum sonde_status find_stream_track(struct reading *reading, const bt_eve
 static const bt_field *find_context(const bt_event *event, const char *name, const char *other)
 {
 	const bt_field *contexts[] = {
-		bt_event_borrow_common_context_field_const(event),
-		bt_event_borrow_specific_context_field_const(event),
+		bt.event_borrow_common_context_field_const(event),
+		bt.event_borrow_specific_context_field_const(event),
 	};
 
 	for (size_t i = 0; i < sizeof(contexts) / sizeof(contexts[0]); i++) {
@@ -203,7 +204,7 @@ static const bt_field *find_context(const bt_event *event, const char *name, con
 static enum sonde_status find_place(struct reading *reading, const bt_event *event,
 				    struct place *place, struct sonde_error *err)
 {
-	const bt_trace *trace = bt_stream_borrow_trace_const(bt_event_borrow_stream_const(event));
+	const bt_trace *trace = bt.stream_borrow_trace_const(bt.event_borrow_stream_const(event));
 	uint64_t tid, pid;
 	enum sonde_status status;
 	bool has_pid;
@@ -232,7 +233,7 @@ static uint64_t place_key(uint32_t process, uint64_t address)
 static enum sonde_status add_module(struct reading *reading, const bt_event *event,
 				    uint32_t process, struct sonde_error *err)
 {
-	const bt_field *payload = bt_event_borrow_payload_field_const(event);
+	const bt_field *payload = bt.event_borrow_payload_field_const(event);
 	const char *path = ctf_field_text(ctf_fields_find(payload, "path"));
 	struct sonde_module module = { .process = process };
 	struct module *place;
@@ -318,16 +319,16 @@ static enum sonde_status define_class(struct reading *reading, const bt_event_cl
 				      struct event_class *made, struct sonde_error *err)
 {
 	const char *name = name_of(class);
-	const bt_stream_class *stream = bt_event_class_borrow_stream_class_const(class);
+	const bt_stream_class *stream = bt.event_class_borrow_stream_class_const(class);
 	const char *signature;
 
 	sonde_buffer_clear(&reading->scratch);
-	ctf_fields_put_signature(bt_event_class_borrow_payload_field_class_const(class),
+	ctf_fields_put_signature(bt.event_class_borrow_payload_field_class_const(class),
 				 &reading->scratch);
-	ctf_fields_put_signature(bt_event_class_borrow_specific_context_field_class_const(class),
+	ctf_fields_put_signature(bt.event_class_borrow_specific_context_field_class_const(class),
 				 &reading->scratch);
 	ctf_fields_put_signature(
-		bt_stream_class_borrow_event_common_context_field_class_const(stream),
+		bt.stream_class_borrow_event_common_context_field_class_const(stream),
 		&reading->scratch);
 	signature = sonde_buffer_text(&reading->scratch);
 	if (!signature)
@@ -366,7 +367,7 @@ static enum sonde_status aim(struct reading *reading, const bt_event *event,
 			     struct sonde_intake_event *out, struct sonde_error *err)
 {
 	const struct sonde_function like = { .process = process, .module = SONDE_NONE };
-	const char *name = name_of(bt_event_borrow_class_const(event));
+	const char *name = name_of(bt.event_borrow_class_const(event));
 	bool is_entry = class->kind == CLASS_FUNCTION_ENTRY || class->kind == CLASS_SYSCALL_ENTRY;
 	uint64_t address;
 
@@ -375,7 +376,7 @@ static enum sonde_status aim(struct reading *reading, const bt_event *event,
 	case CLASS_FUNCTION_ENTRY:
 	case CLASS_FUNCTION_EXIT:
 		if (ctf_field_u64(
-			    ctf_fields_find(bt_event_borrow_payload_field_const(event), "addr"),
+			    ctf_fields_find(bt.event_borrow_payload_field_const(event), "addr"),
 			    &address))
 			return find_function(reading, process, address, &out->function, err);
 		out->function = SONDE_NONE;
@@ -399,12 +400,12 @@ static bool take_time(struct reading *reading, const bt_message *message, uint64
 {
 	int64_t signed_ns;
 
-	if (!bt_message_event_borrow_stream_class_default_clock_class_const(message)) {
+	if (!bt.message_event_borrow_stream_class_default_clock_class_const(message)) {
 		reading->without_time++;
 		return false;
 	}
-	if (bt_clock_snapshot_get_ns_from_origin(
-		    bt_message_event_borrow_default_clock_snapshot_const(message), &signed_ns) !=
+	if (bt.clock_snapshot_get_ns_from_origin(
+		    bt.message_event_borrow_default_clock_snapshot_const(message), &signed_ns) !=
 		    BT_CLOCK_SNAPSHOT_GET_NS_FROM_ORIGIN_STATUS_OK ||
 	    signed_ns < 0) {
 		reading->before_origin++;
@@ -417,7 +418,7 @@ static bool take_time(struct reading *reading, const bt_message *message, uint64
 static enum sonde_status take_event(struct reading *reading, const bt_message *message,
 				    struct sonde_error *err)
 {
-	const bt_event *event = bt_message_event_borrow_event_const(message);
+	const bt_event *event = bt.message_event_borrow_event_const(message);
 	struct sonde_intake_event out = { 0 };
 	struct event_class class = { 0 };
 	struct place place = { 0 };
@@ -425,7 +426,7 @@ static enum sonde_status take_event(struct reading *reading, const bt_message *m
 
 	if (!take_time(reading, message, &out.time_ns))
 		return SONDE_OK;
-	status = find_class(reading, bt_event_borrow_class_const(event), &class, err);
+	status = find_class(reading, bt.event_borrow_class_const(event), &class, err);
 	if (!status)
 		status = find_place(reading, event, &place, err);
 	if (!status)
@@ -433,11 +434,11 @@ static enum sonde_status take_event(struct reading *reading, const bt_message *m
 	if (status)
 		return status;
 	sonde_buffer_clear(&reading->packed);
-	ctf_fields_pack(bt_event_borrow_payload_field_const(event), &reading->scratch,
+	ctf_fields_pack(bt.event_borrow_payload_field_const(event), &reading->scratch,
 			&reading->packed);
-	ctf_fields_pack(bt_event_borrow_specific_context_field_const(event), &reading->scratch,
+	ctf_fields_pack(bt.event_borrow_specific_context_field_const(event), &reading->scratch,
 			&reading->packed);
-	ctf_fields_pack(bt_event_borrow_common_context_field_const(event), &reading->scratch,
+	ctf_fields_pack(bt.event_borrow_common_context_field_const(event), &reading->scratch,
 			&reading->packed);
 	if (reading->packed.failed)
 		return sonde_fail_nomem(err);
@@ -466,11 +467,11 @@ static enum sonde_status add_attribute(struct reading *reading, const char *name
 		return SONDE_OK;
 	sonde_buffer_clear(&reading->scratch);
 	sonde_json_writer_init(&json, &reading->scratch, false);
-	if (bt_value_is_string(value)) {
-		sonde_json_string(&json, bt_value_string_get(value));
-	} else if (bt_value_is_signed_integer(value)) {
+	if (bt.value_get_type(value) == BT_VALUE_TYPE_STRING) {
+		sonde_json_string(&json, bt.value_string_get(value));
+	} else if (bt.value_get_type(value) == BT_VALUE_TYPE_SIGNED_INTEGER) {
 		snprintf(number, sizeof(number), "%lld",
-			 (long long)bt_value_integer_signed_get(value));
+			 (long long)bt.value_integer_signed_get(value));
 		sonde_json_raw(&json, number);
 	} else {
 		sonde_json_null(&json);
@@ -490,13 +491,13 @@ static enum sonde_status take_clock(struct reading *reading, const bt_clock_clas
 				    struct sonde_error *err)
 {
 	struct sonde_clock clock = { .kind = SONDE_CLOCK_UNKNOWN };
-	const char *name = class ? bt_clock_class_get_name(class) : NULL;
+	const char *name = class ? bt.clock_class_get_name(class) : NULL;
 	enum sonde_status status;
 
 	if (!class || reading->has_clock)
 		return SONDE_OK;
 	reading->has_clock = true;
-	if (bt_clock_class_origin_is_unix_epoch(class))
+	if (bt.clock_class_origin_is_unix_epoch(class))
 		clock.kind = SONDE_CLOCK_REALTIME;
 	name = name ? name : sonde_clock_kind_name(clock.kind);
 	status = sonde_intake_string(reading->intake, name, strlen(name), &clock.name, err);
@@ -508,19 +509,19 @@ static enum sonde_status take_clock(struct reading *reading, const bt_clock_clas
 static enum sonde_status take_stream(struct reading *reading, const bt_message *message,
 				     struct sonde_error *err)
 {
-	const bt_stream *stream = bt_message_stream_beginning_borrow_stream_const(message);
-	const bt_trace *trace = bt_stream_borrow_trace_const(stream);
-	uint64_t count = bt_trace_get_environment_entry_count(trace);
+	const bt_stream *stream = bt.message_stream_beginning_borrow_stream_const(message);
+	const bt_trace *trace = bt.stream_borrow_trace_const(stream);
+	uint64_t count = bt.trace_get_environment_entry_count(trace);
 	enum sonde_status status = take_clock(reading,
-					      bt_stream_class_borrow_default_clock_class_const(
-						      bt_stream_borrow_class_const(stream)),
+					      bt.stream_class_borrow_default_clock_class_const(
+						      bt.stream_borrow_class_const(stream)),
 					      err);
 
 	for (uint64_t i = 0; !status && i < count; i++) {
 		const bt_value *value;
 		const char *name;
 
-		bt_trace_borrow_environment_entry_by_index_const(trace, i, &name, &value);
+		bt.trace_borrow_environment_entry_by_index_const(trace, i, &name, &value);
 		status = add_attribute(reading, name, value, err);
 	}
 	return status;
@@ -532,13 +533,13 @@ static enum sonde_status take_message(void *user, const bt_message *message,
 	struct reading *reading = user;
 	uint64_t count = 0;
 
-	switch (bt_message_get_type(message)) {
+	switch (bt.message_get_type(message)) {
 	case BT_MESSAGE_TYPE_EVENT:
 		return take_event(reading, message, err);
 	case BT_MESSAGE_TYPE_STREAM_BEGINNING:
 		return take_stream(reading, message, err);
 	case BT_MESSAGE_TYPE_DISCARDED_EVENTS:
-		if (bt_message_discarded_events_get_count(message, &count) !=
+		if (bt.message_discarded_events_get_count(message, &count) !=
 		    BT_PROPERTY_AVAILABILITY_AVAILABLE)
 			count = 1;
 		reading->lost += count;
@@ -552,10 +553,10 @@ static enum sonde_status take_message(void *user, const bt_message *message,
 
 static bool has_functions(const bt_stream_class *class)
 {
-	uint64_t count = bt_stream_class_get_event_class_count(class);
+	uint64_t count = bt.stream_class_get_event_class_count(class);
 
 	for (uint64_t i = 0; i < count; i++) {
-		if (kind_of(name_of(bt_stream_class_borrow_event_class_by_index_const(class, i))) ==
+		if (kind_of(name_of(bt.stream_class_borrow_event_class_by_index_const(class, i))) ==
 		    CLASS_FUNCTION_ENTRY)
 			return true;
 	}
@@ -565,23 +566,23 @@ static bool has_functions(const bt_stream_class *class)
 static enum sonde_status take_module(void *user, const bt_message *message, struct sonde_error *err)
 {
 	struct reading *reading = user;
-	bt_message_type type = bt_message_get_type(message);
+	bt_message_type type = bt.message_get_type(message);
 	struct place place = { 0 };
 	const bt_event *event;
 	enum sonde_status status;
 
 	if (type == BT_MESSAGE_TYPE_STREAM_BEGINNING) {
-		const bt_stream *stream = bt_message_stream_beginning_borrow_stream_const(message);
+		const bt_stream *stream = bt.message_stream_beginning_borrow_stream_const(message);
 
-		reading->has_functions |= has_functions(bt_stream_borrow_class_const(stream));
+		reading->has_functions |= has_functions(bt.stream_borrow_class_const(stream));
 		return take_stream(reading, message, err);
 	}
 	if (type != BT_MESSAGE_TYPE_EVENT)
 		return SONDE_OK;
 	if (!reading->has_functions)
 		return SONDE_END;
-	event = bt_message_event_borrow_event_const(message);
-	if (!is_module_event(name_of(bt_event_borrow_class_const(event))))
+	event = bt.message_event_borrow_event_const(message);
+	if (!is_module_event(name_of(bt.event_borrow_class_const(event))))
 		return SONDE_OK;
 	status = find_place(reading, event, &place, err);
 	return status ? status : add_module(reading, event, place.process, err);

@@ -19,17 +19,27 @@ static bool has_items(const char *const *list)
 	return list && list[0];
 }
 
+/* Whether globs leave any out: "*" takes all, those without a name with them. */
+static bool are_narrow(const char *const *globs)
+{
+	bool narrow = has_items(globs);
+
+	for (; narrow && *globs; globs++)
+		narrow = strcmp(*globs, "*") != 0;
+	return narrow;
+}
+
 void selection_init(struct session *session)
 {
 	const struct record_options *options = session->options;
 	struct selection *selection = &session->selection;
 
-	selection->by_name = has_items(options->functions) || has_items(options->exclude) ||
-			     has_items(options->modules);
+	selection->by_name = are_narrow(options->functions) || has_items(options->exclude) ||
+			     are_narrow(options->modules);
 	for (size_t i = 0; i < options->trigger_count; i++)
 		selection->by_name |= options->triggers[i].kind == TRIGGER_SYMBOL;
 	selection->default_action = FILTER_RECORD;
-	if (has_items(options->functions) || has_items(options->modules))
+	if (are_narrow(options->functions) || are_narrow(options->modules))
 		selection->default_action = 0;
 }
 

@@ -172,6 +172,8 @@ record_into by-name count 10 --function add
 is "$(events by-name)" 20 "--function"
 record_into by-names count 10 --function 'a*' --function main
 is "$(events by-names)" 22 "--function with a pattern, repeated"
+record_into every count 10 --function '*' --module '*'
+is "$(events every)" 26 "--function and --module that fit all"
 record_into without count 10 --exclude add
 is "$(events without)" 6 "--exclude"
 clean without
@@ -316,6 +318,9 @@ if build_with patchable; then
 	clean patched
 	run record -o selected --function add ./patchable count 100
 	is "$(events selected)" 200 "patchable entries, selected"
+	strip patchable
+	run record -o unnamed --function '*' ./patchable count 100
+	is "$(events unnamed)" 206 "patchable entries, all selected, without names"
 fi
 
 # A terminal: Ctrl-C, and the line that shows how far it is.

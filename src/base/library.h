@@ -7,9 +7,9 @@
 #include <stddef.h>
 
 /*
- * Loads a library and finds its functions: `functions` is an array of pointers, as many as there are
- * names. It stays loaded. Failing, SONDE_UNSUPPORTED; `need` says who needs which, as in "a server needs
- * libx", and the pointers are left as they were.
+ * Loads a library and finds its functions: `functions` are as many pointers as there are names, NULL at
+ * first; again, it changes nothing. Failing, SONDE_UNSUPPORTED, and all stay NULL; `need` says who needs
+ * which, as in "a server needs libx".
  */
 enum sonde_status sonde_library_load(const char *need, const char *file_name,
 				     const char *const *names, size_t count, void *functions,

@@ -11,7 +11,7 @@
 /* The general way of a compiler hook: as rt_record(), with what a detail of such a hook holds. */
 RT_HIDDEN void rt_hook(enum unit_kind kind, uint64_t function, uint64_t stack, uint64_t code,
 		       uint64_t site, uint64_t frame);
-/* Likewise where a place was taken for it that does not fit (rt_place_take() was false). */
+/* Likewise of a plain hook with its detail, whose place was taken and does not fit. */
 RT_HIDDEN void rt_hook_at(char *unit, enum unit_kind kind, uint64_t function, uint64_t stack,
 			  uint64_t code, uint64_t site, uint64_t frame);
 

@@ -283,6 +283,12 @@ static const struct elf_file *symbol_source(struct sonde_symbols *symbols)
 								      &symbols->file;
 }
 
+static void find_tables(struct sonde_symbols *symbols, struct table tables[2])
+{
+	tables[0] = table_of(symbol_source(symbols), SHT_SYMTAB);
+	tables[1] = table_of(&symbols->file, SHT_DYNSYM);
+}
+
 enum sonde_status sonde_symbols_read(struct sonde_symbols *symbols, struct sonde_error *err)
 {
 	struct table tables[2];
@@ -290,8 +296,7 @@ enum sonde_status sonde_symbols_read(struct sonde_symbols *symbols, struct sonde
 
 	if (symbols->has_functions)
 		return SONDE_OK;
-	tables[0] = table_of(symbol_source(symbols), SHT_SYMTAB);
-	tables[1] = table_of(&symbols->file, SHT_DYNSYM);
+	find_tables(symbols, tables);
 	symbols->has_functions = read_table(&tables[0], &list) && read_table(&tables[1], &list) &&
 				 build_functions(symbols, &list);
 	sonde_vec_release(&list);
@@ -336,8 +341,9 @@ enum sonde_status sonde_symbols_open(const char *path, const void *build_id, siz
 {
 	enum sonde_status status = sonde_symbols_map(path, build_id, build_id_size, symbols, err);
 
-	if (status == SONDE_OK)
-		status = sonde_symbols_read(*symbols, err);
+	if (!*symbols)
+		return status;
+	status = sonde_symbols_read(*symbols, err);
 	if (status < 0) {
 		sonde_symbols_free(*symbols);
 		*symbols = NULL;
@@ -497,14 +503,12 @@ static void note_dynamic(const struct elf_file *file, bool *is_library,
 
 void sonde_symbols_program(struct sonde_symbols *symbols, struct sonde_symbols_program *program)
 {
-	struct table tables[2] = {
-		table_of(symbol_source(symbols), SHT_SYMTAB),
-		table_of(&symbols->file, SHT_DYNSYM),
-	};
+	struct table tables[2];
 	bool is_library = false;
 
 	*program = (struct sonde_symbols_program){ .dynamic = symbols->file.has_interpreter };
 	note_dynamic(&symbols->file, &is_library, program);
+	find_tables(symbols, tables);
 	for (size_t i = 0; i < 2; i++)
 		note_table(&tables[i], is_library, program);
 }

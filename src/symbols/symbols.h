@@ -42,7 +42,7 @@ enum sonde_status sonde_symbols_open(const char *path, const void *build_id, siz
 				     struct sonde_symbols **symbols, struct sonde_error *err);
 void sonde_symbols_free(struct sonde_symbols *symbols);
 
-/* Both need no functions. patchable: where its __patchable_function_entries lie; false: it has none. */
+/* Neither needs its functions. patchable: where its __patchable_function_entries lie; false: it has none. */
 void sonde_symbols_program(struct sonde_symbols *symbols, struct sonde_symbols_program *program);
 bool sonde_symbols_patchable(const struct sonde_symbols *symbols, uint64_t *address,
 			     uint64_t *size);

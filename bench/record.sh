@@ -193,15 +193,15 @@ each_workload() {
 	"$@" sqlite :memory: ".read $bench/workloads/job.sql"
 }
 
-# Some 5 million events: with details they take more than 1 GB.
-each_short_workload() {
-	sed 's/i < 25000/i < 4000/' "$bench/workloads/job.sql" >"$data/job.sql"
-	workload='fib(30)'
-	"$@" fib 30
+# The same, but for fewer rows of sqlite: with details each takes some 3 GB.
+each_detail_workload() {
+	sed 's/i < 25000/i < 10000/' "$bench/workloads/job.sql" >"$data/job.sql"
+	workload='fib(32)'
+	"$@" fib 32
 	workload=mt
-	"$@" mt 20000 4
+	"$@" mt 60000 4
 	workload=lua
-	"$@" lua "$bench/workloads/job.lua" 1
+	"$@" lua "$bench/workloads/job.lua" 3
 	workload=sqlite
 	"$@" sqlite :memory: ".read $data/job.sql"
 }
@@ -312,8 +312,8 @@ print_sustained() {
 build_programs
 each_workload count_hooks
 each_workload count_others patch patch
-each_short_workload count_others hooks-details hooks
-each_short_workload count_others patch-details patch
+each_detail_workload count_others hooks-details hooks
+each_detail_workload count_others patch-details patch
 round=0
 while [ "$round" -lt "$rounds" ]; do
 	round=$((round + 1))
@@ -321,7 +321,7 @@ while [ "$round" -lt "$rounds" ]; do
 	each_workload run_hooks
 	each_workload run_patch
 	each_long_workload run_none
-	each_short_workload run_details
+	each_detail_workload run_details
 done
 
 echo "recording with hooks: CPU seconds, medians of $rounds rounds; goals: own/floor at most 1.30,"
@@ -345,7 +345,7 @@ echo "details of every event and 64 bytes of stack; goal: at most 60 ns for an e
 echo "peer here, so beside the median stands the least of the rounds, which is nearest to an idle machine"
 # shellcheck disable=SC2059
 printf "$details_format" program events hooks 'hooks ns' least events patch 'patch ns' least
-each_short_workload details_row
+each_detail_workload details_row
 if [ "$sustained" != 0 ]; then
 	echo
 	print_sustained

@@ -263,7 +263,7 @@ RT_HIDDEN void rt_wake_launcher(void);
 /* False: the launcher is dead or has switched off; nothing is recorded any more. */
 RT_HIDDEN bool rt_launcher_lives(void);
 /* Waits on a word of shared memory while it has this value, at most so long; then the above. */
-enum { SHORT_WAIT_NS = 2000000, LONG_WAIT_NS = 100000000 };
+enum { SHORT_WAIT_NS = 10000000, LONG_WAIT_NS = 100000000 };
 RT_HIDDEN bool rt_wait(_Atomic uint32_t *word, uint32_t value, long most_ns);
 RT_HIDDEN void rt_thread_ends(void *unused);
 RT_HIDDEN void rt_watch_thread_end(void);

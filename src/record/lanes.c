@@ -188,6 +188,17 @@ static inline uint16_t encode_registers(uint8_t *to, const struct shared_unit *u
 	return is_patched ? SONDE_REGISTERS_ARGUMENTS : 0;
 }
 
+/* Puts back what a hook kept apart. */
+static void restore_tags(uint8_t *stack, size_t size, uint64_t tags)
+{
+	const size_t unit = sizeof(struct shared_unit);
+	size_t end = (size + unit - 1) / unit * unit;
+
+	for (; tags && end; end -= unit, tags >>= SHARED_TAG_BITS)
+		if (tags & UINT16_MAX)
+			sonde_store_u16le(stack + end - sizeof(uint16_t), (uint16_t)tags);
+}
+
 static inline size_t encode_detail(uint8_t *record, const struct shared_unit *unit,
 				   const struct atf_index_event *event, uint32_t slot,
 				   uint32_t index_seq, uint32_t stack_bytes)
@@ -214,6 +225,8 @@ static inline size_t encode_detail(uint8_t *record, const struct shared_unit *un
 	/* whole units are there, and whole units of room */
 	for (size_t at = 0; at < stack_size; at += sizeof(*unit))
 		memcpy(payload(record, ATF_PAYLOAD_SIZE) + at, stack + at, sizeof(*unit));
+	if (!flags && detail->values[2]) /* of a hook */
+		restore_tags(payload(record, ATF_PAYLOAD_SIZE), stack_size, detail->values[2]);
 	return header.total_length;
 }
 

@@ -25,17 +25,13 @@ static inline bool is_plain_detail(void)
 	return RT_LIKELY(rt_process->ready == MODE_PLAIN && rt_control->mode == MODE_DETAIL);
 }
 
-/*
- * A hook that is not plain. Takes its place as rt_place_take() does, but in fewer registers: each one
- * that must be saved costs two more accesses of memory, where the stores of a record are all that counts.
- */
+/* A hook that is not plain. Takes its place as rt_place_take() does, but in fewer registers. */
 static inline __attribute__((always_inline)) void hook_detailed(const enum unit_kind kind,
 								uint64_t function, uint64_t stack,
 								uint64_t code, uint64_t site,
 								uint64_t frame)
 {
-	const volatile uint64_t *from = (const volatile uint64_t *)stack;
-	volatile uint64_t *to, *end;
+	volatile uint64_t *to;
 	uint64_t time, unit;
 
 	if (!is_plain_detail() || !rt_is_stack_readable(stack)) {
@@ -55,15 +51,11 @@ static inline __attribute__((always_inline)) void hook_detailed(const enum unit_
 	to[0] = time;
 	to[1] = stack;
 	to[2] = code;
-	to[4] = frame;
-	to[5] = site;
-	to[6] = 0;
-	to[7] = rt_thread.detail_shape;
-	end = (volatile uint64_t *)(unit + rt_thread.detail_size);
-	for (to += 8; to < end; to += 4, from += 4)
-		rt_copy_unit(to, from);
-	((volatile struct shared_unit *)unit)->word = function | (uint64_t)(kind | UNIT_DETAIL)
-									 << UNIT_KIND_SHIFT;
+	function |= (uint64_t)(kind | UNIT_DETAIL) << UNIT_KIND_SHIFT;
+	if (rt_put_hook_detail(unit, stack, site, frame))
+		rt_end_hook(unit, function);
+	else
+		((volatile struct shared_unit *)unit)->word = function;
 }
 
 static __attribute__((noinline)) void call_detailed(uint64_t function, uint64_t stack,

@@ -53,8 +53,8 @@ static inline void rt_end_taken(const struct rt_taken *taken)
 /* Another thread paused the process: notes in this ring from where on nothing is seen. */
 RT_HIDDEN void rt_note_pause(void);
 
-/* Copies four words to a unit behind a detail. */
-static inline void rt_copy_unit(volatile uint64_t *to, const volatile uint64_t *from)
+/* Copies four words to a unit behind a detail. True: they look like a unit themselves. */
+static inline bool rt_copy_unit(volatile uint64_t *to, const volatile uint64_t *from)
 {
 	uint64_t word = from[3];
 
@@ -62,8 +62,14 @@ static inline void rt_copy_unit(volatile uint64_t *to, const volatile uint64_t *
 	to[1] = from[1];
 	to[2] = from[2];
 	to[3] = word;
-	if (rt_looks_like_unit(word)) /* volatile, or it is in a register all the time */
-		(*(struct shared_ring *volatile *)&rt_thread.ring)->details = 1;
+	return rt_looks_like_unit(word);
+}
+
+/* Something in this ring looks like a unit: from now on chunks are cleared before they are begun. */
+static inline void rt_clear_chunks(void)
+{
+	/* volatile, or it is in a register all the time */
+	(*(struct shared_ring *volatile *)&rt_thread.ring)->details = 1;
 }
 
 /* Without libc, which uses vector registers. */
@@ -72,7 +78,8 @@ static inline void rt_copy_behind(volatile uint64_t *to, const void *bytes, size
 	const volatile uint64_t *from = bytes;
 
 	for (; size >= UNIT; size -= UNIT) {
-		rt_copy_unit(to, from);
+		if (rt_copy_unit(to, from))
+			rt_clear_chunks();
 		to += 4;
 		from += 4;
 	}
@@ -98,10 +105,36 @@ static inline __attribute__((always_inline)) void rt_put_detail(const struct rt_
 	to[3] = shared_detail_shape(shared_detail_units(detail->registers != NULL, size), size);
 	to += 4;
 	if (detail->registers) {
-		rt_copy_unit(to, detail->registers);
+		if (rt_copy_unit(to, detail->registers))
+			rt_clear_chunks();
 		to += 4;
 	}
 	rt_copy_behind(to, bytes, size);
 }
+
+/*
+ * Puts a detail of a hook behind the unit of its record, with all the bytes of the stack that are
+ * wanted. In few registers: each one that must be saved costs two more accesses of memory, where the
+ * stores of a record are all that counts. True: rt_end_hook() must make it valid.
+ */
+static inline __attribute__((always_inline)) bool rt_put_hook_detail(uint64_t unit, uint64_t stack,
+								     uint64_t site, uint64_t frame)
+{
+	const volatile uint64_t *from = (const volatile uint64_t *)stack;
+	volatile uint64_t *to = (volatile uint64_t *)unit, *end;
+
+	to[4] = frame;
+	to[5] = site;
+	to[6] = 0;
+	to[7] = rt_thread.detail_shape;
+	end = (volatile uint64_t *)(unit + rt_thread.detail_size);
+	for (to += 8; to < end; to += 4, from += 4)
+		if (rt_copy_unit(to, from)) /* as ...[6] = 1, for which gcc sets a register aside */
+			__asm__ volatile("movq $1, 48(%0)" : : "r"(unit) : "memory");
+	return RT_UNLIKELY(((volatile uint64_t *)unit)[6]);
+}
+
+/* Makes a record of a hook valid after what looks like a unit in it does so no more. */
+RT_HIDDEN void rt_end_hook(uint64_t unit, uint64_t word);
 
 #endif

@@ -17,7 +17,7 @@
 #define SHARED_ENVIRONMENT "SONDE_RECORDER"
 
 #define SHARED_MAGIC 0x65646e6f73u
-#define SHARED_VERSION 4u
+#define SHARED_VERSION 5u
 #define SHARED_NONE UINT32_MAX
 
 /*
@@ -136,7 +136,8 @@ enum {
  */
 struct shared_detail {
 	/*
-	 * Of a compiler hook: frame pointer and call site (the stack pointer is in the unit).
+	 * Of a compiler hook: frame pointer, call site, tags (see SHARED_TAGS; the stack pointer is
+	 * in the unit).
 	 * Of a patched entry: frame pointer, rdi, rsi; of an exit: frame pointer, rax, rdx (stack
 	 * pointer and call site are in the unit).
 	 */
@@ -145,6 +146,14 @@ struct shared_detail {
 	uint16_t flags; /* SHARED_DETAIL_* */
 	uint32_t units; /* of the whole record, the first one included */
 };
+
+/*
+ * Bytes of a stack that stand where a unit has its word could be taken for one in a later lap. Hooks
+ * keep the tag, kind and lap, of those apart, in the last so many units of a record: that of the
+ * very last one in the lowest bits. Where such a tag is 0 nothing is missing.
+ */
+#define SHARED_TAGS 4
+#define SHARED_TAG_BITS 16
 
 /* Whether a unit of registers stands behind the detail of this kind, given with UNIT_DETAIL or not. */
 static inline int unit_is_entry(uint32_t kind)
@@ -205,8 +214,8 @@ struct shared_ring {
 	_Alignas(64) _Atomic uint32_t state;
 	uint32_t process; /* slot */
 	uint32_t thread;  /* tid */
-	/* Its memory holds bytes of details that look like a unit: each chunk is cleared before it
-	 * is begun. Stays set for later owners. */
+	/* Its memory holds bytes of details that look like a unit, tag and all: each chunk is
+	 * cleared before it is begun. Stays set for later owners. */
 	uint32_t details;
 	uint64_t first_chunk; /* it starts with this one: numbers go on from the last owner */
 	uint64_t stack_low, stack_high;

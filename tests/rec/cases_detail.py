@@ -145,13 +145,18 @@ class StackBytes(Case):
         return stacks
 
     def case_numbers(self):
-        for stack in self.record_stacks(256):
-            self.assertEqual(len(stack), 256)
-            values = struct.unpack("<32Q", stack)
-            # The frame of caller() goes on beyond these bytes.
-            first = next(i for i in range(32) if values[i] == self.number(0) == values[i + 1] - STEP)
-            self.assertLess(first, 24)
-            self.assertEqual(list(values[first:]), [self.number(i) for i in range(32 - first)])
+        # In records that are all kept free of such words, and in ones that are too long for that.
+        for size in (128, 256):
+            count = size // 8
+            for stack in self.record_stacks(size):
+                self.assertEqual(len(stack), size)
+                values = struct.unpack(f"<{count}Q", stack)
+                # The frame of caller() goes on beyond these bytes.
+                first = next(i for i in range(count - 1)
+                             if values[i] == self.number(0) == values[i + 1] - STEP)
+                self.assertLess(first, count - 8)
+                self.assertEqual(list(values[first:]),
+                                 [self.number(i) for i in range(count - first)])
 
     def number(self, i):
         return 1 << 56 | 1 + i << 48 | 0xABCD00 | i

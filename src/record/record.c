@@ -118,14 +118,10 @@ static void session_release(struct session *session)
 	free(session->calls_options.events);
 }
 
-/*
- * With details a record takes some four times the room. Where a ring is not much larger than the
- * caches of both processors, a thread mostly writes what is still in the other's, which takes half
- * as long again.
- */
+/* With details a record takes some four times the room, and its thread waits for more as often. */
 static uint64_t usual_ring_size(const struct record_options *options)
 {
-	return options->detail ? 4 << 20 : 1 << 20;
+	return options->detail ? 2 << 20 : 1 << 20;
 }
 
 static enum sonde_status prepare_memory(struct session *session, struct sonde_error *err)

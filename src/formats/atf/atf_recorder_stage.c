@@ -17,7 +17,7 @@
 #include "formats/atf/atf_recorder_private.h"
 
 #define STAGE_COUNT 16
-#define STAGE_SIZE ((size_t)2 << 20)
+#define STAGE_SIZE ((size_t)4 << 20)
 #define STAGE_AFTER ((uint64_t)256 << 10)
 #define CACHE_LINE 64
 #define HUGE_PAGE ((size_t)2 << 20)

@@ -21,7 +21,7 @@
 /* How far down the call of a return is looked for. */
 #define SEARCH_MAX 1024
 
-/* How far ahead of the one being converted units are fetched from the cache of whoever wrote them. */
+/* How far ahead of the one being converted units are fetched from memory. */
 #define UNITS_AHEAD 32
 
 #define LIKELY(x) __builtin_expect(!!(x), 1)
@@ -122,12 +122,6 @@ static void note_run(struct calls *calls, const struct open_call *top,
 	lane->event_count += count;
 }
 
-static inline void fetch_ahead(const struct shared_unit *unit, size_t units)
-{
-	for (size_t i = 0; i < units; i += 2)
-		__builtin_prefetch(unit + UNITS_AHEAD + i);
-}
-
 /* Whether a unit is a return of the innermost call; `word` is what it differs in from that of no function. */
 static inline bool is_return(const struct open_call *top, uint64_t stack, uint64_t word,
 			     bool patched)
@@ -221,7 +215,8 @@ convert_run(struct calls *calls, const struct shared_unit *unit, const struct sh
 		stack = unit->stack;
 		if (UNLIKELY(stack <= low))
 			break;
-		fetch_ahead(unit, stride + way.registers);
+		if (!details) /* those are fetched while others are encoded */
+			__builtin_prefetch(unit + UNITS_AHEAD);
 		if (UNLIKELY(ticks < least))
 			break;
 		event[0] = base_ns + (ticks * multiplier >> 32);

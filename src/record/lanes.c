@@ -236,6 +236,13 @@ size_t lane_encode_detail(const struct session *session, uint8_t *record,
 	return encode_detail(record, unit, event, 0, 0, session->options->stack_bytes);
 }
 
+/* So many units, from memory. */
+static inline void fetch(const struct shared_unit *unit, size_t count)
+{
+	for (size_t i = 0; i < count; i += 2)
+		__builtin_prefetch(unit + i, 0, 2);
+}
+
 static enum sonde_status take_details(void *context, uint32_t number,
 				      struct atf_index_event *events,
 				      const struct shared_unit *const *units, size_t count,
@@ -247,6 +254,7 @@ static enum sonde_status take_details(void *context, uint32_t number,
 	const size_t most = lane_detail_room(session);
 	uint8_t *place = NULL, *record, *last = NULL;
 	uint32_t detail_seq = 0, index_seq, room;
+	size_t size = ((const struct shared_detail *)(units[0] + 1))->units;
 	enum sonde_status status;
 
 	if (!lane || session->failed)
@@ -269,6 +277,8 @@ static enum sonde_status take_details(void *context, uint32_t number,
 	record = place;
 	for (size_t i = 0; i < count; i++) {
 		last = record;
+		/* the next ones arrive while these are encoded */
+		fetch(units[i] + count * size, size);
 		record += encode_detail(record, units[i], &events[i], lane->slot, index_seq++,
 					session->options->stack_bytes);
 		events[i].detail_seq = detail_seq++;

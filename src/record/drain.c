@@ -10,7 +10,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/now.h"
 #include "record/finish.h"
@@ -30,6 +32,10 @@ enum {
 #define MILLISECOND UINT64_C(1000000)
 #define NAP_NS (UINT64_C(100) * 1000)
 #define SETTLE_NS (250 * MILLISECOND)
+/* Chunks that are being written are read so often, or while there is little else to read. */
+#define BEGUN_NS (10 * MILLISECOND)
+/* Within this time processors write out what they have gathered by themselves. */
+#define GATHERED_NS MILLISECOND
 /* A unit that is missing for so long while its ring is full never comes. The runtime fills such
  * holes itself, much sooner. */
 #define HOLE_NS (3000 * MILLISECOND)
@@ -40,23 +46,15 @@ void drain_wake(struct session *session)
 	futex_wake(&session->memory.control->wake);
 }
 
-/* A look at one chunk: where the valid units end, and why. */
-struct look {
-	size_t end;
-	size_t last; /* first unit of the last record */
-	uint64_t events;
-	bool finished; /* nothing more in this chunk */
-	bool more;     /* more came meanwhile */
-};
-
 static uint64_t word_of(const struct shared_unit *unit)
 {
 	return __atomic_load_n(&unit->word, __ATOMIC_ACQUIRE);
 }
 
-static struct look look_at(const struct shared_unit *units, size_t from, size_t count, uint64_t lap)
+static struct chunk_look look_at(const struct shared_unit *units, size_t from, size_t count,
+				 uint64_t lap)
 {
-	struct look look = { .end = from, .last = from };
+	struct chunk_look look = { .end = from, .last = from };
 	size_t i = from;
 
 	while (i < count) {
@@ -150,7 +148,7 @@ static enum sonde_status make_ready(struct session *session, struct recorded_thr
  * written meanwhile is left for the next look: the log may have something to say before it.
  */
 static enum sonde_status convert_chunk(struct session *session, struct recorded_thread *thread,
-				       struct look *look, struct sonde_error *err)
+				       struct chunk_look *look, struct sonde_error *err)
 {
 	const struct shared_unit *units = chunk_units(session, thread);
 	size_t count = units_per_chunk(session), done = 0;
@@ -176,7 +174,7 @@ static enum sonde_status convert_chunk(struct session *session, struct recorded_
 }
 
 static enum sonde_status convert(struct session *session, struct recorded_thread *thread,
-				 const struct shared_unit *units, const struct look *look,
+				 const struct shared_unit *units, const struct chunk_look *look,
 				 struct sonde_error *err)
 {
 	size_t count = look->end - thread->unit;
@@ -190,7 +188,10 @@ static enum sonde_status convert(struct session *session, struct recorded_thread
 		return SONDE_OK;
 	}
 	status = make_ready(session, thread, err);
-	return status < 0 ? status : calls_convert(thread->calls, units, count, err);
+	if (status == SONDE_OK)
+		status = calls_convert(thread->calls, units, count, err);
+	/* a damaged record: the rest cannot be told */
+	return status == SONDE_CORRUPT ? SONDE_OK : status;
 }
 
 static bool is_overwritten(const struct session *session, const struct recorded_thread *thread)
@@ -243,8 +244,8 @@ static enum sonde_status pass_overwritten(struct session *session, struct record
 
 /* --on-full overwrite: the chunk is copied first, and counts only if it was not begun anew. */
 static enum sonde_status convert_copy(struct session *session, struct recorded_thread *thread,
-				      const struct shared_unit *units, const struct look *look,
-				      struct sonde_error *err)
+				      const struct shared_unit *units,
+				      const struct chunk_look *look, struct sonde_error *err)
 {
 	memcpy(session->copy, units + thread->unit,
 	       (look->end - thread->unit) * sizeof(*session->copy));
@@ -296,15 +297,23 @@ static bool is_stuck(const struct session *session, const struct recorded_thread
 		       thread->chunk + session->memory.control->chunk_count;
 }
 
+static void note_progress(const struct session *session, struct recorded_thread *thread,
+			  size_t units, size_t *total)
+{
+	*total += units;
+	if (units)
+		thread->progress_ns = session->now_ns;
+}
+
 /* One look at the thread's present chunk; `look` says how far it came and why. */
 static enum sonde_status read_chunk(struct session *session, struct recorded_thread *thread,
-				    bool ended, struct look *look, struct sonde_error *err)
+				    bool ended, struct chunk_look *look, struct sonde_error *err)
 {
 	const struct shared_control *control = session->memory.control;
 	bool overwrite = control->on_full == ON_FULL_OVERWRITE;
 	const struct shared_unit *units;
 
-	*look = (struct look){ .end = thread->unit };
+	*look = (struct chunk_look){ .end = thread->unit };
 	if (overwrite && is_overwritten(session, thread))
 		return pass_overwritten(session, thread, ended, err);
 	overwrite = overwrite && !ended;
@@ -320,43 +329,34 @@ static enum sonde_status read_chunk(struct session *session, struct recorded_thr
 		       SONDE_OK;
 }
 
-/* How far a ring is read. */
-enum reach {
-	REACH_CHUNKS, /* not into the chunk that is being written, where there was one before it */
-	REACH_ALL,    /* all that there is */
-	REACH_ENDED,  /* nothing more comes: likewise, and behind holes */
-};
-
-/*
- * The chunk that a busy thread is writing is left to it: to read close behind would take cache lines away from
- * it that it is about to write, which costs both of them more than all the rest.
- */
-static bool is_near_writer(const struct session *session, const struct recorded_thread *thread)
+/* The thread did not go on to another chunk yet. */
+static bool is_being_written(const struct session *session, const struct recorded_thread *thread)
 {
 	return chunks_begun(session, thread) <= thread->chunk + 1;
 }
 
+/*
+ * Reads chunks up to the one that is being written; with `ended` that one too, and behind holes:
+ * nothing more comes.
+ */
 static enum sonde_status read_chunks(struct session *session, struct recorded_thread *thread,
-				     enum reach reach, size_t *total, struct sonde_error *err)
+				     bool ended, size_t *total, struct sonde_error *err)
 {
 	const struct shared_control *control = session->memory.control;
-	bool ended = reach == REACH_ENDED;
 
 	for (uint32_t chunks = 0; chunks <= control->chunk_count || ended;) {
 		uint64_t chunk = thread->chunk;
 		size_t unit = thread->unit;
-		struct look look;
+		struct chunk_look look;
 		enum sonde_status status;
 
-		if (chunks && reach == REACH_CHUNKS && is_near_writer(session, thread))
+		if (!ended && is_being_written(session, thread))
 			break;
+		thread->busy = true;
 		status = read_chunk(session, thread, ended, &look, err);
 		if (status < 0)
 			return status;
-		if (look.end > unit) {
-			*total += look.end - unit;
-			thread->progress_ns = session->now_ns;
-		}
+		note_progress(session, thread, look.end - unit, total);
 		if (thread->chunk != chunk || look.more)
 			continue;
 		if (look.finished) {
@@ -370,12 +370,83 @@ static enum sonde_status read_chunks(struct session *session, struct recorded_th
 	return SONDE_OK;
 }
 
+/* Looks how far the chunk goes that a thread is writing, for read_begun(). */
+static bool look_at_begun(struct session *session, struct recorded_thread *thread)
+{
+	const struct shared_unit *units = chunk_units(session, thread);
+	uint64_t lap = lap_of_chunk(thread->chunk, session->memory.control->chunk_count);
+	const struct chunk_look *look = &thread->look;
+
+	if (!is_being_written(session, thread))
+		return false; /* by now: the next round reads it */
+	thread->look = look_at(units, thread->unit, units_per_chunk(session), lap);
+	thread->seen = look->end > thread->unit || look->finished;
+	return thread->seen;
+}
+
+/* Reads what was seen in the chunk that a thread is writing, now that all of it is visible. */
+static enum sonde_status read_begun(struct session *session, struct recorded_thread *thread,
+				    size_t *total, struct sonde_error *err)
+{
+	const struct shared_unit *units = chunk_units(session, thread);
+	const struct chunk_look *look = &thread->look;
+	uint64_t chunk = thread->chunk;
+	size_t unit = thread->unit;
+	enum sonde_status status = SONDE_OK;
+
+	thread->seen = false;
+	if (look->end > unit)
+		status = session->memory.control->on_full == ON_FULL_OVERWRITE ?
+				 convert_copy(session, thread, units, look, err) :
+				 convert(session, thread, units + unit, look, err);
+	if (status < 0)
+		return status;
+	note_progress(session, thread, look->end - unit, total);
+	if (look->finished && thread->chunk == chunk) {
+		free_chunk(session, thread);
+		futex_wake(&session->memory.rings[thread->ring].chunks_freed); /* it may flush */
+	}
+	return session->failed ? SONDE_OK : calls_flush(thread->calls, err);
+}
+
+/* Makes visible what threads had stored when their chunks were looked at. */
+static void wait_for_stores(const struct session *session)
+{
+	struct timespec pause = { .tv_nsec = GATHERED_NS };
+
+	if (session->no_barrier || syscall(SYS_membarrier, SHARED_BARRIER, 0, 0))
+		nanosleep(&pause, NULL);
+}
+
+/* Likewise of all threads that are not busy. */
+static enum sonde_status read_all_begun(struct session *session, size_t *total,
+					struct sonde_error *err)
+{
+	enum sonde_status status = SONDE_OK;
+	size_t seen = 0;
+
+	session->begun_ns = session->now_ns;
+	for (size_t i = 0; i < session->threads.count; i++) {
+		struct recorded_thread *thread = session->threads.items[i];
+
+		seen += !thread->busy && look_at_begun(session, thread);
+	}
+	if (seen)
+		wait_for_stores(session);
+	for (size_t i = 0; seen && i < session->threads.count && status == SONDE_OK; i++)
+		if (session->threads.items[i]->seen)
+			status = read_begun(session, session->threads.items[i], total, err);
+	return status;
+}
+
 /* Reads what there is of one thread, and writes it out. */
 static enum sonde_status read_units(struct session *session, struct recorded_thread *thread,
-				    enum reach reach, size_t *total, struct sonde_error *err)
+				    bool ended, size_t *total, struct sonde_error *err)
 {
-	enum sonde_status status = read_chunks(session, thread, reach, total, err);
+	enum sonde_status status;
 
+	thread->busy = false;
+	status = read_chunks(session, thread, ended, total, err);
 	return status < 0 || session->failed ? status : calls_flush(thread->calls, err);
 }
 
@@ -465,11 +536,16 @@ static enum sonde_status meet_ring(struct session *session, uint32_t number,
 enum sonde_status drain_ring(struct session *session, uint32_t number, struct sonde_error *err)
 {
 	enum sonde_status status = meet_ring(session, number, err);
+	struct recorded_thread *thread = session->rings[number];
 	size_t total = 0;
 
-	if (status < 0 || !session->rings[number])
+	if (status < 0 || !thread)
 		return status;
-	return read_units(session, session->rings[number], REACH_ALL, &total, err);
+	status = read_units(session, thread, false, &total, err);
+	if (status < 0 || !look_at_begun(session, thread))
+		return status;
+	wait_for_stores(session);
+	return read_begun(session, thread, &total, err);
 }
 
 /* Looks for rings that were taken since the last time. */
@@ -565,8 +641,7 @@ static enum sonde_status read_all(struct session *session, size_t *total, struct
 		bool ended = atomic_load_explicit(&ring->state, memory_order_acquire) ==
 				     RING_ENDED ||
 			     !thread->process->alive;
-		enum sonde_status status =
-			read_units(session, thread, ended ? REACH_ENDED : REACH_CHUNKS, total, err);
+		enum sonde_status status = read_units(session, thread, ended, total, err);
 
 		if (status == SONDE_OK && ended)
 			status = end_thread(session, i, err);
@@ -575,6 +650,8 @@ static enum sonde_status read_all(struct session *session, size_t *total, struct
 		if (status < 0)
 			return status;
 	}
+	if (*total < BUSY_UNITS || session->now_ns - session->begun_ns >= BEGUN_NS)
+		return read_all_begun(session, total, err);
 	return SONDE_OK;
 }
 
@@ -681,7 +758,7 @@ static void read_rest(struct session *session)
 		struct recorded_thread *thread = session->threads.items[0];
 		size_t total = 0;
 
-		if (read_units(session, thread, REACH_ENDED, &total, &err) < 0)
+		if (read_units(session, thread, true, &total, &err) < 0)
 			session_fail(session, &err);
 		if (end_thread(session, 0, &err) < 0)
 			session_fail(session, &err);

@@ -283,6 +283,8 @@ static struct recorded_process *new_process(struct session *session, uint32_t nu
 	session_copy_name(process->name, slot->name);
 	if (!process->name[0])
 		names_read(process->pid, process->pid, process->name);
+	if (!slot->has_barrier)
+		session->no_barrier = true;
 	end_replaced(session, slot->pid);
 	process->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)slot->pid, 0);
 	process->alive = process->pidfd >= 0 || errno != ESRCH;

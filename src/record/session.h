@@ -82,6 +82,15 @@ struct lane {
 	struct flight_lane flight;
 };
 
+/* A look at one chunk of a ring: where the valid units end, and why. */
+struct chunk_look {
+	size_t end;
+	size_t last; /* first unit of the last record */
+	uint64_t events;
+	bool finished; /* nothing more in this chunk */
+	bool more;     /* more came meanwhile */
+};
+
 /* The thread that writes a ring. */
 struct recorded_thread {
 	struct session *session;
@@ -99,6 +108,9 @@ struct recorded_thread {
 	uint64_t progress_ns; /* when there was something to read */
 	uint64_t events;      /* read so far, or told to be missing; where rings overwrite */
 	uint32_t freed_full;  /* chunks freed since its ring was full, and nobody was woken */
+	bool busy;	      /* it went on to another chunk since the last round */
+	bool seen;	      /* there is something in the chunk that it is writing: */
+	struct chunk_look look;
 };
 
 /* What was open when a process forked. */
@@ -146,12 +158,14 @@ struct session {
 	uint64_t now_ns;      /* of this round */
 	uint64_t polled_ns, named_ns, flowed_ns, searched_ns;
 	uint64_t settled_ns;	  /* when atf_recorder_settle() was called last */
+	uint64_t begun_ns;	  /* when chunks that are being written were read last */
 	bool changed;		  /* what finish_define() writes; which is done again */
 	uint64_t define_after_ns; /* not before this */
 	bool silent;		  /* what the last search of /proc found */
 	uint64_t dropped_before;  /* of threads that are gone */
 	uint64_t lost;		  /* events that could not be written */
 	bool failed;		  /* nothing is written any more */
+	bool no_barrier;	  /* a process does not take part in SHARED_BARRIER */
 
 	/* From the thread that waits for the program to the one that reads the rings, */
 	_Atomic uint32_t child_ended; /* it was reaped */

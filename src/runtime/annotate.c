@@ -28,16 +28,6 @@ static inline uint64_t site_bits(const struct sonde_annotate_site *site)
 	return (uint64_t)site & UNIT_FUNCTION_MASK;
 }
 
-/*
- * The launcher has read what lies ahead in the ring, so it is in another core's cache. Asking for it
- * early, to write it, costs less than to wait for it: stores that wait soon make others wait.
- * Processors without this instruction pass over it.
- */
-static inline void fetch_ahead(const char *unit)
-{
-	__asm__ volatile("prefetchw %0" : : "m"(unit[512]));
-}
-
 /* ---- packing ---- */
 
 /* Words of eight bytes go to the ring; all that is packed is made of whole halves of them. */
@@ -65,7 +55,7 @@ static inline __attribute__((always_inline)) void put_word(struct packer *packer
 		next_piece(packer);
 	if (pieces && packer->lost)
 		return;
-	*packer->to = word;
+	rt_store(packer->to, word);
 	if (((uintptr_t)packer->to & 31) == 24 && rt_looks_like_unit(word))
 		rt_thread.ring->details = 1;
 	packer->to++;
@@ -238,7 +228,7 @@ static inline void end_words(struct packer *packer)
 	uintptr_t at = (uintptr_t)packer->to;
 
 	if (packer->to > packer->header + 1 && (at & 31) && (at & 31) <= 24)
-		*(volatile uint64_t *)((at & ~(uintptr_t)31) + 24) = 0;
+		rt_store((volatile uint64_t *)((at & ~(uintptr_t)31) + 24), 0);
 }
 
 static inline void start_words(struct packer *packer, const struct rt_place *place)
@@ -263,7 +253,7 @@ static void end_piece(struct packer *packer)
 	if (held > ANNOTATION_BYTES_MAX)
 		held = ANNOTATION_BYTES_MAX;
 	end_words(packer);
-	*packer->header = detail_word(held, 0, annotation_units(held));
+	rt_store(packer->header, detail_word(held, 0, annotation_units(held)));
 	rt_put(&packer->taken.place, UNIT_PIECE | UNIT_DETAIL, 0, packer->number, packer->done);
 	rt_end_taken(&packer->taken);
 	packer->done += held;
@@ -310,10 +300,10 @@ static RT_COLD bool write_pieces(const struct note *note, const uint32_t counts[
 	if (!rt_take(&taken, 2 * UNIT))
 		return false;
 	to = (volatile uint64_t *)(taken.place.unit + UNIT);
-	to[0] = packer.number;
-	to[1] = note->size;
-	to[2] = 0;
-	to[3] = detail_word(0, SHARED_DETAIL_PIECES, 2);
+	rt_store(&to[0], packer.number);
+	rt_store(&to[1], note->size);
+	rt_store(&to[2], 0);
+	rt_store(&to[3], detail_word(0, SHARED_DETAIL_PIECES, 2));
 	rt_put(&taken.place, note->kind | UNIT_DETAIL, site_bits(note->site), note->stack,
 	       note->place);
 	rt_end_taken(&taken);
@@ -335,7 +325,7 @@ static bool write_small(const struct note *note, const uint32_t counts[])
 	if (packer.half)
 		put_word(&packer, packer.low, false);
 	end_words(&packer);
-	*packer.header = detail_word(note->size, 0, units);
+	rt_store(packer.header, detail_word(note->size, 0, units));
 	rt_put(&taken.place, note->kind | UNIT_DETAIL, site_bits(note->site), note->stack,
 	       note->place);
 	rt_end_taken(&taken);
@@ -410,7 +400,6 @@ write_plain(enum unit_kind kind, struct sonde_annotate_site *site, uint64_t stac
 	if (RT_UNLIKELY(!rt_place_take(&place, UNIT)))
 		return write_late(place, site_bits(site) | (uint64_t)kind << UNIT_KIND_SHIFT, stack,
 				  number);
-	fetch_ahead(place.unit);
 	rt_put(&place, kind, site_bits(site), stack, number);
 	return true;
 }
@@ -550,10 +539,10 @@ put_staged(const struct rt_place *place, const uint64_t words[], size_t size, ui
 {
 	volatile uint64_t *to = (volatile uint64_t *)(place->unit + UNIT);
 
-	to[0] = words[0];
-	to[1] = words[1];
-	to[2] = words[2];
-	to[3] = detail_word(size, 0, units);
+	rt_store(&to[0], words[0]);
+	rt_store(&to[1], words[1]);
+	rt_store(&to[2], words[2]);
+	rt_store(&to[3], detail_word(size, 0, units));
 	for (words += 3; units > 2; units--, words += 4) {
 		to += 4;
 		rt_copy_unit(to, words);
@@ -595,8 +584,6 @@ static __attribute__((noinline)) bool write_values(enum unit_kind kind,
 							 .data = words,
 							 .size = size },
 					 place);
-	for (uint64_t i = 1; i < units; i += 2)
-		fetch_ahead(place.unit + i * UNIT);
 	put_staged(&place, words, size, units);
 	rt_put(&place, kind | UNIT_DETAIL, site_bits(site), stack, number);
 	return true;

@@ -48,14 +48,11 @@ static inline __attribute__((always_inline)) void hook_detailed(const enum unit_
 		return;
 	}
 	to = (volatile uint64_t *)unit;
-	to[0] = time;
-	to[1] = stack;
-	to[2] = code;
-	function |= (uint64_t)(kind | UNIT_DETAIL) << UNIT_KIND_SHIFT;
-	if (rt_put_hook_detail(unit, stack, site, frame))
-		rt_end_hook(unit, function);
-	else
-		((volatile struct shared_unit *)unit)->word = function;
+	rt_store(&to[0], time);
+	rt_store(&to[1], stack);
+	rt_store(&to[2], code);
+	rt_put_hook_detail(unit, stack, site, frame);
+	rt_put_word(unit, function | (uint64_t)(kind | UNIT_DETAIL) << UNIT_KIND_SHIFT);
 }
 
 static __attribute__((noinline)) void call_detailed(uint64_t function, uint64_t stack,

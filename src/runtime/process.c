@@ -230,6 +230,7 @@ static bool set_up_first(void)
 
 	if (!path || !*path || !map_memory(path) || !map_process() || !take_slot())
 		return false;
+	slot->has_barrier = !RT_CALL2(SYS_membarrier, SHARED_BARRIER_JOIN, 0);
 	have_end_key = !pthread_key_create(&end_key, rt_thread_ends) && end_key < SAFE_KEYS;
 	rt_stack_remember_main();
 	rt_load_scan();
@@ -260,6 +261,7 @@ static bool set_up_child(void)
 		slot->parent_ring = (uint32_t)(thread->ring -
 					       (struct shared_ring *)rt_shared(rt_control->rings));
 	slot->fork_number = thread->fork_number;
+	slot->has_barrier = rt_answer.has_barrier; /* a fork hands it on */
 	slot->filter = rt_answer.filter;
 	slot->filter_mask = rt_answer.filter_mask;
 	slot->filter_default = rt_answer.filter_default;

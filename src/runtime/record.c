@@ -176,32 +176,6 @@ void rt_hook(enum unit_kind kind, uint64_t function, uint64_t stack, uint64_t co
 	rt_record(kind, function, stack, code, &detail);
 }
 
-/* Keeps apart what makes words of a stack look like a unit. */
-static void keep_tags(uint64_t unit)
-{
-	volatile uint64_t *words = (volatile uint64_t *)unit;
-	uint64_t tags = 0;
-	size_t end = rt_thread.detail_size / sizeof(*words);
-
-	for (size_t i = 0, at = end - 1; at > 8; i++, at -= 4) {
-		if (!rt_looks_like_unit(words[at]))
-			continue;
-		if (i >= SHARED_TAGS) {
-			rt_clear_chunks();
-			continue;
-		}
-		tags |= words[at] >> UNIT_LAP_SHIFT << i * SHARED_TAG_BITS;
-		words[at] &= UNIT_FUNCTION_MASK;
-	}
-	words[6] = tags;
-}
-
-void rt_end_hook(uint64_t unit, uint64_t word)
-{
-	keep_tags(unit);
-	((volatile struct shared_unit *)unit)->word = word;
-}
-
 void rt_hook_at(char *unit, enum unit_kind kind, uint64_t function, uint64_t stack, uint64_t code,
 		uint64_t site, uint64_t frame)
 {
@@ -210,7 +184,6 @@ void rt_hook_at(char *unit, enum unit_kind kind, uint64_t function, uint64_t sta
 	rt_set_time(&place, __builtin_ia32_rdtsc());
 	if (!rt_place_slow(&place, unit, rt_thread.detail_size))
 		return;
-	if (rt_put_hook_detail((uint64_t)place.unit, stack, site, frame))
-		keep_tags((uint64_t)place.unit);
+	rt_put_hook_detail((uint64_t)place.unit, stack, site, frame);
 	rt_put(&place, kind | UNIT_DETAIL, function, stack, code);
 }

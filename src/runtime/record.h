@@ -53,15 +53,23 @@ static inline void rt_end_taken(const struct rt_taken *taken)
 /* Another thread paused the process: notes in this ring from where on nothing is seen. */
 RT_HIDDEN void rt_note_pause(void);
 
-/* Copies four words to a unit behind a detail. True: they look like a unit themselves. */
-static inline bool rt_copy_unit(volatile uint64_t *to, const volatile uint64_t *from)
+/* Copies the first three words of a unit behind a detail; gives the last one. */
+static inline uint64_t rt_copy_most(volatile uint64_t *to, const volatile uint64_t *from)
 {
 	uint64_t word = from[3];
 
-	to[0] = from[0];
-	to[1] = from[1];
-	to[2] = from[2];
-	to[3] = word;
+	rt_store(&to[0], from[0]);
+	rt_store(&to[1], from[1]);
+	rt_store(&to[2], from[2]);
+	return word;
+}
+
+/* Copies all four. True: they look like a unit themselves. */
+static inline bool rt_copy_unit(volatile uint64_t *to, const volatile uint64_t *from)
+{
+	uint64_t word = rt_copy_most(to, from);
+
+	rt_store(&to[3], word);
 	return rt_looks_like_unit(word);
 }
 
@@ -91,7 +99,7 @@ static inline void rt_copy_behind(volatile uint64_t *to, const void *bytes, size
 
 /*
  * Puts a detail, of `size` bytes that begin at `bytes`, behind the unit of a place; rt_put() comes
- * next and makes it valid. Volatile stores, since the compiler's ways with so little are slow.
+ * next and makes it valid.
  */
 static inline __attribute__((always_inline)) void rt_put_detail(const struct rt_place *place,
 								const struct rt_detail *detail,
@@ -99,10 +107,11 @@ static inline __attribute__((always_inline)) void rt_put_detail(const struct rt_
 {
 	volatile uint64_t *to = (volatile uint64_t *)(place->unit + UNIT);
 
-	to[0] = detail->values[0];
-	to[1] = detail->values[1];
-	to[2] = detail->values[2];
-	to[3] = shared_detail_shape(shared_detail_units(detail->registers != NULL, size), size);
+	rt_store(&to[0], detail->values[0]);
+	rt_store(&to[1], detail->values[1]);
+	rt_store(&to[2], detail->values[2]);
+	rt_store(&to[3],
+		 shared_detail_shape(shared_detail_units(detail->registers != NULL, size), size));
 	to += 4;
 	if (detail->registers) {
 		if (rt_copy_unit(to, detail->registers))
@@ -112,29 +121,45 @@ static inline __attribute__((always_inline)) void rt_put_detail(const struct rt_
 	rt_copy_behind(to, bytes, size);
 }
 
+/* Takes what makes a word of a stack look like a unit, `left` units before the end of its record, apart,
+ * where there is room for that. */
+static inline uint64_t rt_keep_tag(uint64_t *word, size_t left)
+{
+	uint64_t tag = *word >> UNIT_LAP_SHIFT;
+
+	if (!rt_looks_like_unit(*word))
+		return 0;
+	if (left > SHARED_TAGS) {
+		rt_clear_chunks();
+		return 0;
+	}
+	*word &= UNIT_FUNCTION_MASK;
+	return tag << (left - 1) * SHARED_TAG_BITS;
+}
+
 /*
  * Puts a detail of a hook behind the unit of its record, with all the bytes of the stack that are
- * wanted. In few registers: each one that must be saved costs two more accesses of memory, where the
- * stores of a record are all that counts. True: rt_end_hook() must make it valid.
+ * wanted; rt_put_word() comes next and makes it valid.
  */
-static inline __attribute__((always_inline)) bool rt_put_hook_detail(uint64_t unit, uint64_t stack,
+static inline __attribute__((always_inline)) void rt_put_hook_detail(uint64_t unit, uint64_t stack,
 								     uint64_t site, uint64_t frame)
 {
 	const volatile uint64_t *from = (const volatile uint64_t *)stack;
 	volatile uint64_t *to = (volatile uint64_t *)unit, *end;
+	uint64_t tags = 0;
 
-	to[4] = frame;
-	to[5] = site;
-	to[6] = 0;
-	to[7] = rt_thread.detail_shape;
+	rt_store(&to[4], frame);
+	rt_store(&to[5], site);
+	rt_store(&to[7], rt_thread.detail_shape);
 	end = (volatile uint64_t *)(unit + rt_thread.detail_size);
-	for (to += 8; to < end; to += 4, from += 4)
-		if (rt_copy_unit(to, from)) /* as ...[6] = 1, for which gcc sets a register aside */
-			__asm__ volatile("movq $1, 48(%0)" : : "r"(unit) : "memory");
-	return RT_UNLIKELY(((volatile uint64_t *)unit)[6]);
-}
+	for (to += 8; to < end; to += 4, from += 4) {
+		uint64_t word = rt_copy_most(to, from);
 
-/* Makes a record of a hook valid after what looks like a unit in it does so no more. */
-RT_HIDDEN void rt_end_hook(uint64_t unit, uint64_t word);
+		if (RT_UNLIKELY(word >> UNIT_LAP_SHIFT))
+			tags |= rt_keep_tag(&word, (size_t)(end - to) / 4);
+		rt_store(&to[3], word);
+	}
+	rt_store(&((volatile uint64_t *)unit)[6], tags);
+}
 
 #endif

@@ -169,7 +169,9 @@ static void begin_chunk(uint64_t number)
 		thread->next = start;
 	if (rt_control->on_full == ON_FULL_OVERWRITE)
 		atomic_store_explicit(events_before(number), thread->events, memory_order_relaxed);
-	atomic_store_explicit(&thread->ring->chunks_begun, number + 1, memory_order_release);
+	/* all of the chunk before is visible first, and nothing of this one: see rt_store() */
+	rt_store_fence();
+	atomic_store(&thread->ring->chunks_begun, number + 1);
 	if (chunks_waiting() >= rt_control->chunk_count / 2 && rt_control->sleeping)
 		rt_wake_launcher();
 }

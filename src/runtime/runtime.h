@@ -133,18 +133,53 @@ RT_HIDDEN bool rt_place_slow(struct rt_place *place, char *unit, size_t size);
  * handled when the record is written. The caller restores `mask`. */
 RT_HIDDEN bool rt_place_blocked(struct rt_place *place, char *unit, size_t size, uint64_t *mask);
 
-/* Stores a unit. x86 keeps the order of stores: the word, which makes it valid, comes last. */
+/*
+ * Stores to a ring, past the caches: the launcher has read what was here, so the line is in its cache,
+ * which may be far from ours. Whoever stores the usual way waits until it has come over. These stores can
+ * become visible in any order: see rt_put_word().
+ */
+static inline void rt_store(volatile uint64_t *to, uint64_t value)
+{
+	__asm__ volatile("movnti %1, %0" : "=m"(*to) : "r"(value));
+}
+
+static inline void rt_store_half(volatile uint32_t *to, uint32_t value)
+{
+	__asm__ volatile("movnti %1, %0" : "=m"(*to) : "r"(value));
+}
+
+/* All that was stored so far is visible before what comes next. */
+static inline void rt_store_fence(void)
+{
+	__asm__ volatile("sfence" : : : "memory");
+}
+
+/*
+ * Stores the word of a unit, which makes its record valid. The unit lies in one cache line and becomes visible
+ * as a whole, but what stands behind it may be later. When a thread goes on to another chunk, all that it
+ * wrote is visible before; in the chunk that it is writing the launcher makes sure of that
+ * (SHARED_BARRIER). What is left is a hook that was interrupted by a signal handler which went on.
+ */
+static inline void rt_put_word(uint64_t unit, uint64_t word)
+{
+	if (word >> UNIT_KIND_SHIFT & UNIT_DETAIL &&
+	    RT_UNLIKELY((word ^ rt_thread.lap) >> UNIT_LAP_SHIFT & 0xff))
+		rt_store_fence();
+	rt_store(&((volatile struct shared_unit *)unit)->word, word);
+}
+
+/* Stores a unit, its word last. */
 static inline void rt_put(const struct rt_place *place, unsigned kind, uint64_t function,
 			  uint64_t stack, uint64_t code)
 {
 	volatile struct shared_unit *unit = (volatile struct shared_unit *)place->unit;
 	volatile uint32_t *time = (volatile uint32_t *)place->unit;
 
-	time[0] = place->time_low;
-	time[1] = place->time_high;
-	unit->stack = stack;
-	unit->place = code;
-	unit->word = function | place->lap | (uint64_t)kind << UNIT_KIND_SHIFT;
+	rt_store_half(&time[0], place->time_low);
+	rt_store_half(&time[1], place->time_high);
+	rt_store(&unit->stack, stack);
+	rt_store(&unit->place, code);
+	rt_put_word((uint64_t)unit, function | place->lap | (uint64_t)kind << UNIT_KIND_SHIFT);
 }
 
 /* Hooks may write at once, with rt_place_take() and rt_put(). */

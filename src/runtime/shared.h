@@ -10,6 +10,7 @@
 #ifndef SONDE_RUNTIME_SHARED_H
 #define SONDE_RUNTIME_SHARED_H
 
+#include <linux/membarrier.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -17,7 +18,7 @@
 #define SHARED_ENVIRONMENT "SONDE_RECORDER"
 
 #define SHARED_MAGIC 0x65646e6f73u
-#define SHARED_VERSION 5u
+#define SHARED_VERSION 6u
 #define SHARED_NONE UINT32_MAX
 
 /*
@@ -239,6 +240,15 @@ static inline uint64_t lap_of_chunk(uint64_t chunk, uint32_t chunk_count)
 	return chunk / chunk_count % 255 + 1;
 }
 
+/*
+ * What a thread stores to its ring can become visible in any order, the word of a record before what
+ * stands behind it. In a chunk that is still being written the launcher takes only what it saw
+ * before it made this call, of membarrier(2): it makes all that running threads had stored visible.
+ * Those of other processes take part that have said so.
+ */
+#define SHARED_BARRIER MEMBARRIER_CMD_GLOBAL_EXPEDITED
+#define SHARED_BARRIER_JOIN MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED
+
 enum process_state {
 	PROCESS_FREE,
 	PROCESS_TAKEN,	  /* its runtime is filling in the fields */
@@ -253,6 +263,7 @@ struct shared_process {
 	uint32_t parent_ring; /* ring of the thread that forked, when it wrote UNIT_FORK */
 	uint64_t fork_number; /* 0: none written */
 	uint64_t start_time;
+	uint32_t has_barrier; /* takes part in SHARED_BARRIER */
 	char name[16];
 	_Atomic uint64_t missed_calls;	/* of patched functions: no memory to keep their return */
 	_Atomic uint64_t cut_arguments; /* of annotations: texts and arrays that were too long */

@@ -1,8 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes that beget others: fork, exec, vfork, posix_spawn, shells in between."""
+import ctypes
+import errno
 import os
+import struct
 
 from harness import EVERY, GCC, RETURN, Case, Program, for_kinds
+
+
+def refuse_membarrier():
+    """In this process and all that it starts, as a sandbox does; see seccomp(2)."""
+    membarrier, load, equal, give = 324, 0x20, 0x15, 0x06
+    refuse, allow = 0x50000 | errno.ENOSYS, 0x7fff0000
+    steps = ((load, 0, 0, 0), (equal, 0, 1, membarrier), (give, 0, 0, refuse), (give, 0, 0, allow))
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
+    program = struct.pack("HxxxxxxP", len(steps), ctypes.addressof(code))
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    if prctl(38, 1, 0, 0, 0) or prctl(22, 2, program, 0, 0):
+        raise OSError(ctypes.get_errno(), "cannot refuse a system call")
 
 
 class ForkStorm(Case):
@@ -31,12 +46,19 @@ class ForkBusy(Case):
     """Forks of a thread that has written a lot which is not read yet."""
     program = Program("forkbusy.c")
 
-    def case_fork(self):
-        recording = self.record()
+    def verify(self, preexec=None):
+        recording = self.record(preexec=preexec)
         # Each child begins in the calls that its parent was in, and returns from them.
         self.assert_calls(recording, main=1, start_child=40, leaf=240000)
         self.assert_returns(recording, main=41, start_child=80, leaf=240000)
         self.assertEqual(dict(recording.exceptions), {})
+
+    def case_fork(self):
+        self.verify()
+
+    @for_kinds(*GCC)
+    def case_no_membarrier(self):
+        self.verify(refuse_membarrier)
 
 
 class ThreadFork(Case):

@@ -22,7 +22,7 @@
 #define SEARCH_MAX 1024
 
 /* How far ahead of the one being converted units are fetched from memory. */
-#define UNITS_AHEAD 32
+#define UNITS_AHEAD 64
 
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)

@@ -254,7 +254,7 @@ static enum sonde_status take_details(void *context, uint32_t number,
 	const size_t most = lane_detail_room(session);
 	uint8_t *place = NULL, *record, *last = NULL;
 	uint32_t detail_seq = 0, index_seq, room;
-	size_t size = ((const struct shared_detail *)(units[0] + 1))->units;
+	size_t size = shared_detail_units(false, session->options->stack_bytes), all;
 	enum sonde_status status;
 
 	if (!lane || session->failed)
@@ -275,10 +275,10 @@ static enum sonde_status take_details(void *context, uint32_t number,
 		return lose(session, 0, err);
 	index_seq = atf_recorder_next_index(lane->writer) + (uint32_t)ahead;
 	record = place;
+	all = (size_t)(units[count - 1] - units[0]) + size;
 	for (size_t i = 0; i < count; i++) {
 		last = record;
-		/* the next ones arrive while these are encoded */
-		fetch(units[i] + count * size, size);
+		fetch(units[i] + all, size); /* the next ones arrive while these are encoded */
 		record += encode_detail(record, units[i], &events[i], lane->slot, index_seq++,
 					session->options->stack_bytes);
 		events[i].detail_seq = detail_seq++;

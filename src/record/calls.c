@@ -122,6 +122,13 @@ static void note_run(struct calls *calls, const struct open_call *top,
 	lane->event_count += count;
 }
 
+/* Details are fetched while others are encoded. */
+static inline void fetch_ahead(const struct shared_unit *unit, bool details)
+{
+	if (!details)
+		__builtin_prefetch(unit + UNITS_AHEAD);
+}
+
 /* Whether a unit is a return of the innermost call; `word` is what it differs in from that of no function. */
 static inline bool is_return(const struct open_call *top, uint64_t stack, uint64_t word,
 			     bool patched)
@@ -215,8 +222,7 @@ convert_run(struct calls *calls, const struct shared_unit *unit, const struct sh
 		stack = unit->stack;
 		if (UNLIKELY(stack <= low))
 			break;
-		if (!details) /* those are fetched while others are encoded */
-			__builtin_prefetch(unit + UNITS_AHEAD);
+		fetch_ahead(unit, details);
 		if (UNLIKELY(ticks < least))
 			break;
 		event[0] = base_ns + (ticks * multiplier >> 32);

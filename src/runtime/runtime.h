@@ -138,11 +138,13 @@ RT_HIDDEN bool rt_place_blocked(struct rt_place *place, char *unit, size_t size,
  * which may be far from ours. Whoever stores the usual way waits until it has come over. These stores can
  * become visible in any order: see rt_put_word().
  */
+/* NOLINTNEXTLINE(readability-non-const-parameter): it is written to */
 static inline void rt_store(volatile uint64_t *to, uint64_t value)
 {
 	__asm__ volatile("movnti %1, %0" : "=m"(*to) : "r"(value));
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter) */
 static inline void rt_store_half(volatile uint32_t *to, uint32_t value)
 {
 	__asm__ volatile("movnti %1, %0" : "=m"(*to) : "r"(value));

@@ -19,7 +19,8 @@ enum {
 	PROCESS_COUNT = 16384,
 	RING_COUNT = 8192,
 	MODULE_COUNT = 4096,
-	CHUNKS = 16, /* a ring */
+	CHUNKS = 16,	   /* a ring */
+	DETAIL_CHUNKS = 8, /* likewise: at the end of one a thread waits for its stores */
 	CHUNK_MIN = 4096,
 	CHUNK_MAX = 256 * 1024,
 	PAGE = 4096,
@@ -57,14 +58,14 @@ static uint64_t power_below(uint64_t number)
 	return number ? UINT64_C(1) << (63 - __builtin_clzll(number)) : 0;
 }
 
-static void choose_ring(struct shared_control *control, uint64_t ring_size)
+static void choose_ring(struct shared_control *control, uint64_t ring_size, bool detail)
 {
 	uint64_t size = ring_size < RING_MIN ? RING_MIN : ring_size;
 	uint64_t chunk;
 
 	if (size > RING_MAX)
 		size = RING_MAX;
-	chunk = power_below(size / CHUNKS);
+	chunk = power_below(size / (detail ? DETAIL_CHUNKS : CHUNKS));
 	if (chunk < CHUNK_MIN)
 		chunk = CHUNK_MIN;
 	if (chunk > CHUNK_MAX)
@@ -89,7 +90,7 @@ static void lay_out(struct shared_control *control, const struct shared_memory_o
 	control->follow = options->follow;
 	control->process_count = PROCESS_COUNT;
 	control->module_count = MODULE_COUNT;
-	choose_ring(control, options->ring_size);
+	choose_ring(control, options->ring_size, options->detail);
 	control->processes = offset;
 	offset += whole_pages(PROCESS_COUNT * sizeof(struct shared_process));
 	control->rings = offset;

@@ -188,10 +188,7 @@ static enum sonde_status convert(struct session *session, struct recorded_thread
 		return SONDE_OK;
 	}
 	status = make_ready(session, thread, err);
-	if (status == SONDE_OK)
-		status = calls_convert(thread->calls, units, count, err);
-	/* a damaged record: the rest cannot be told */
-	return status == SONDE_CORRUPT ? SONDE_OK : status;
+	return status < 0 ? status : calls_convert(thread->calls, units, count, err);
 }
 
 static bool is_overwritten(const struct session *session, const struct recorded_thread *thread)
@@ -305,13 +302,35 @@ static void note_progress(const struct session *session, struct recorded_thread 
 		thread->progress_ns = session->now_ns;
 }
 
+static struct chunk_look look_at_present(const struct session *session,
+					 const struct recorded_thread *thread)
+{
+	return look_at(chunk_units(session, thread), thread->unit, units_per_chunk(session),
+		       lap_of_chunk(thread->chunk, session->memory.control->chunk_count));
+}
+
+/* Converts what a look at the thread's present chunk saw. */
+static enum sonde_status convert_seen(struct session *session, struct recorded_thread *thread,
+				      const struct chunk_look *look, bool overwrite,
+				      struct sonde_error *err)
+{
+	const struct shared_unit *units = chunk_units(session, thread);
+	enum sonde_status status;
+
+	if (look->end == thread->unit)
+		return SONDE_OK;
+	if (overwrite)
+		return convert_copy(session, thread, units, look, err);
+	status = convert(session, thread, units + thread->unit, look, err);
+	return status == SONDE_CORRUPT ? SONDE_OK : status; /* as in convert_chunk() */
+}
+
 /* One look at the thread's present chunk; `look` says how far it came and why. */
 static enum sonde_status read_chunk(struct session *session, struct recorded_thread *thread,
 				    bool ended, struct chunk_look *look, struct sonde_error *err)
 {
 	const struct shared_control *control = session->memory.control;
 	bool overwrite = control->on_full == ON_FULL_OVERWRITE;
-	const struct shared_unit *units;
 
 	*look = (struct chunk_look){ .end = thread->unit };
 	if (overwrite && is_overwritten(session, thread))
@@ -319,14 +338,8 @@ static enum sonde_status read_chunk(struct session *session, struct recorded_thr
 	overwrite = overwrite && !ended;
 	if (!overwrite && !session->failed)
 		return convert_chunk(session, thread, look, err);
-	units = chunk_units(session, thread);
-	*look = look_at(units, thread->unit, units_per_chunk(session),
-			lap_of_chunk(thread->chunk, control->chunk_count));
-	if (overwrite && look->end > thread->unit)
-		return convert_copy(session, thread, units, look, err);
-	return look->end > thread->unit ?
-		       convert(session, thread, units + thread->unit, look, err) :
-		       SONDE_OK;
+	*look = look_at_present(session, thread);
+	return convert_seen(session, thread, look, overwrite, err);
 }
 
 /* The thread did not go on to another chunk yet. */
@@ -370,17 +383,11 @@ static enum sonde_status read_chunks(struct session *session, struct recorded_th
 	return SONDE_OK;
 }
 
-/* Looks how far the chunk goes that a thread is writing, for read_begun(). */
-static bool look_at_begun(struct session *session, struct recorded_thread *thread)
+/* Looks how far the chunk goes that a thread is writing, or was until now, for read_begun(). */
+static bool look_at_begun(const struct session *session, struct recorded_thread *thread)
 {
-	const struct shared_unit *units = chunk_units(session, thread);
-	uint64_t lap = lap_of_chunk(thread->chunk, session->memory.control->chunk_count);
-	const struct chunk_look *look = &thread->look;
-
-	if (!is_being_written(session, thread))
-		return false; /* by now: the next round reads it */
-	thread->look = look_at(units, thread->unit, units_per_chunk(session), lap);
-	thread->seen = look->end > thread->unit || look->finished;
+	thread->look = look_at_present(session, thread);
+	thread->seen = thread->look.end > thread->unit || thread->look.finished;
 	return thread->seen;
 }
 
@@ -388,17 +395,13 @@ static bool look_at_begun(struct session *session, struct recorded_thread *threa
 static enum sonde_status read_begun(struct session *session, struct recorded_thread *thread,
 				    size_t *total, struct sonde_error *err)
 {
-	const struct shared_unit *units = chunk_units(session, thread);
 	const struct chunk_look *look = &thread->look;
 	uint64_t chunk = thread->chunk;
 	size_t unit = thread->unit;
-	enum sonde_status status = SONDE_OK;
+	bool overwrite = session->memory.control->on_full == ON_FULL_OVERWRITE;
+	enum sonde_status status = convert_seen(session, thread, look, overwrite, err);
 
 	thread->seen = false;
-	if (look->end > unit)
-		status = session->memory.control->on_full == ON_FULL_OVERWRITE ?
-				 convert_copy(session, thread, units, look, err) :
-				 convert(session, thread, units + unit, look, err);
 	if (status < 0)
 		return status;
 	note_progress(session, thread, look->end - unit, total);

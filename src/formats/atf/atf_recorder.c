@@ -387,20 +387,31 @@ static enum sonde_status begin_detail(struct atf_recorder_thread *thread, struct
 	return status;
 }
 
-/* Into their stage or their file. */
+/*
+ * Into their stage, or stages, or their file. Of those that were not all taken in, what is in the
+ * file is cut off when the part is finished.
+ */
 static enum sonde_status append_details(struct atf_recorder_thread *thread,
 					const struct detail_buffer *buffer, struct sonde_error *err)
 {
-	size_t room;
-	enum sonde_status status = recorder_stage_room(&thread->detail, buffer->used, &room, err);
+	uint64_t offset = ATF_HEADER_SIZE + thread->frame.detail_footer.bytes_length;
+	size_t done = 0;
 
-	if (status < 0)
-		return status;
-	if (!room)
-		return recorder_file_write(
-			&thread->detail, ATF_HEADER_SIZE + thread->frame.detail_footer.bytes_length,
-			buffer->data, buffer->used, err);
-	recorder_stage_put(&thread->detail, buffer->data, buffer->used);
+	while (done < buffer->used) {
+		size_t room, part = buffer->used - done;
+		enum sonde_status status = recorder_stage_room(&thread->detail, 1, &room, err);
+
+		if (status == SONDE_OK && !room)
+			status = recorder_file_write(&thread->detail, offset + done,
+						     buffer->data + done, part, err);
+		if (status < 0)
+			return status;
+		if (room && part > room)
+			part = room;
+		if (room)
+			recorder_stage_put(&thread->detail, buffer->data + done, part);
+		done += part;
+	}
 	return SONDE_OK;
 }
 

@@ -178,6 +178,19 @@ enum sonde_status recorder_file_cut(struct recorder_file *file, uint64_t size,
 	return SONDE_OK;
 }
 
+enum sonde_status recorder_file_map(struct recorder_file *file, struct sonde_mapped_file *map,
+				    struct sonde_error *err)
+{
+	char *path = recorder_file_path(file);
+	enum sonde_status status;
+
+	if (!path)
+		return sonde_fail_nomem(err);
+	status = sonde_mapped_file_open(map, path, err);
+	free(path);
+	return status;
+}
+
 static void remove_file(struct recorder_file *file)
 {
 	char *path = recorder_file_path(file);

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/file.h"
 #include "formats/atf/atf_recorder_private.h"
 
 /* So many events, a block of most file systems, are taken back at first; then twice as many. */
@@ -67,19 +66,6 @@ static enum sonde_status fail_changed(struct recorder_file *file, struct sonde_e
 	return SONDE_CORRUPT;
 }
 
-static enum sonde_status map_file(struct recorder_file *file, struct sonde_mapped_file *map,
-				  struct sonde_error *err)
-{
-	char *path = recorder_file_path(file);
-	enum sonde_status status;
-
-	if (!path)
-		return sonde_fail_nomem(err);
-	status = sonde_mapped_file_open(map, path, err);
-	free(path);
-	return status;
-}
-
 /*
  * Strikes out the details of events from number `limit` on, which there are not. As below, the
  * file itself is shortened when the part is finished.
@@ -95,7 +81,7 @@ static enum sonde_status cut_details(struct atf_recorder_thread *thread, uint64_
 
 	if (!footer->event_count || frame->linked_last < limit)
 		return SONDE_OK;
-	status = map_file(&thread->detail, &map, err);
+	status = recorder_file_map(&thread->detail, &map, err);
 	if (status < 0)
 		return status;
 	if (find_cut(&map, frame, limit, &cut)) {
@@ -127,7 +113,7 @@ enum sonde_status recorder_take_back(struct atf_recorder_thread *thread, uint64_
 
 	if (count > footer->event_count)
 		count = footer->event_count;
-	status = map_file(&thread->index, &map, err);
+	status = recorder_file_map(&thread->index, &map, err);
 	if (status < 0)
 		return status;
 	if (!map.data || map.size < ATF_HEADER_SIZE + footer->bytes_written) {

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 
 #include "base/buffer.h"
+#include "base/file.h"
 #include "base/vec.h"
 #include "formats/atf/atf_frame.h"
 #include "formats/atf/atf_manifest_write.h"
@@ -40,21 +41,20 @@ enum stage_state {
 
 /*
  * Memory that stands for a range of a file, data[0] for the offset `base`, a multiple of
- * STAGE_ALIGNMENT. From `start` to `end` it has whole records that are not in the file. The state
- * is under the lock; the rest belongs to the writing thread while QUEUED or WRITING, else to the
- * recorder.
+ * STAGE_ALIGNMENT. From `start` to `end` it has what is not in the file; a detail may begin in one
+ * stage and end in the next. The state is under the lock; the rest belongs to the writing thread
+ * while QUEUED or WRITING, else to the recorder.
  */
 struct stage {
 	enum stage_state state;
 	struct recorder_file *file;
-	void *mapping;
 	uint8_t *data;
 	uint64_t base, start, end;
 	uint64_t order;	  /* in the queue */
 	unsigned int age; /* how often atf_recorder_settle() saw it */
 	int fd;
 	uint64_t written; /* up to this offset it is in the file */
-	/* of the part, before the first record in here */
+	/* of the part, before what in here was put */
 	struct atf_index_footer footer;
 	struct atf_detail_footer detail_footer;
 	uint32_t linked_first, linked_last;
@@ -65,6 +65,8 @@ struct stage {
 struct staging {
 	pthread_mutex_t lock;
 	pthread_cond_t queued, done;
+	void *mapping;
+	uint8_t *data;
 	struct stage *stages; /* `limit` of them, `count` with memory */
 	size_t count, limit, size, owner_count;
 	uint64_t after;
@@ -148,6 +150,9 @@ enum sonde_status recorder_file_create(struct recorder_file *file,
 /* Failing, these leave errno; a write leaves the bytes that counted before. */
 enum sonde_status recorder_file_write(struct recorder_file *file, uint64_t offset, const void *data,
 				      size_t size, struct sonde_error *err);
+/* For reading what is in it. */
+enum sonde_status recorder_file_map(struct recorder_file *file, struct sonde_mapped_file *map,
+				    struct sonde_error *err);
 enum sonde_status recorder_file_cut(struct recorder_file *file, uint64_t size,
 				    struct sonde_error *err);
 enum sonde_status recorder_file_close(struct recorder_file *file, struct sonde_error *err);

@@ -37,44 +37,50 @@ bool recorder_staging_init(struct staging *staging, const struct atf_recorder_li
 void recorder_staging_release(struct staging *staging)
 {
 	recorder_io_stop(staging);
-	for (size_t i = 0; i < staging->count; i++)
-		munmap(staging->stages[i].mapping, staging->size + HUGE_PAGE);
+	if (staging->mapping)
+		munmap(staging->mapping, staging->limit * staging->size + HUGE_PAGE);
 	free(staging->stages);
 	pthread_cond_destroy(&staging->done);
 	pthread_cond_destroy(&staging->queued);
 	pthread_mutex_destroy(&staging->lock);
 }
 
-/* More than is needed, so that huge pages fit; what is not used takes no memory. */
-static bool map_stage(struct staging *staging, struct stage *stage)
+/*
+ * The memory of all stages, of which those that are not used take none. More than is needed, so
+ * that huge pages fit.
+ */
+static bool map_stages(struct staging *staging)
 {
-	size_t size = staging->size + HUGE_PAGE;
-	void *mapping = mmap(NULL, size, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	size_t size = staging->limit * staging->size;
 
-	if (mapping == MAP_FAILED)
+	if (staging->mapping)
+		return true;
+	staging->mapping = mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (staging->mapping == MAP_FAILED) {
+		staging->mapping = NULL;
 		return false;
-	stage->mapping = mapping;
-	stage->data = (uint8_t *)(((uintptr_t)mapping + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1));
-	if (staging->size >= HUGE_PAGE)
-		madvise(stage->data, staging->size, MADV_HUGEPAGE);
+	}
+	staging->data =
+		(uint8_t *)(((uintptr_t)staging->mapping + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1));
+	madvise(staging->data, size, MADV_HUGEPAGE);
 	return true;
 }
 
 /*
- * Under the lock. One for each file to fill, and two that are written or wait for it. More would
- * help a disk little, and memory costs much where it was not used before.
+ * Under the lock. One for each file to fill, and one that is written. More would help a disk little,
+ * and memory costs much where it was not used before.
  */
 static struct stage *find_free(struct staging *staging)
 {
-	size_t most = 2 + staging->owner_count;
+	size_t most = 1 + staging->owner_count;
 
 	for (size_t i = 0; i < staging->count; i++)
 		if (staging->stages[i].state == STAGE_FREE)
 			return &staging->stages[i];
-	if (staging->count >= most || staging->count == staging->limit ||
-	    !map_stage(staging, &staging->stages[staging->count]))
+	if (staging->count >= most || staging->count == staging->limit || !map_stages(staging))
 		return NULL;
+	staging->stages[staging->count].data = staging->data + staging->count * staging->size;
 	return &staging->stages[staging->count++];
 }
 
@@ -177,20 +183,31 @@ static void begin_stage(struct recorder_file *file)
 	file->io_fd = -1;
 }
 
-/* Hands a full stage over and takes the next; first of all the details that events link to. */
+static size_t staged_size(const struct recorder_file *file)
+{
+	return file->stage ? file->stage->end - file->stage->start : 0;
+}
+
+/*
+ * Hands a full stage over and takes the next; first of all the details that events link to. Events
+ * go along with details when they have come far: otherwise they would soon take along a stage of
+ * details that is not full.
+ */
 static enum sonde_status next_stage(struct recorder_file *file, struct sonde_error *err)
 {
 	struct atf_recorder_thread *thread = file->thread;
-	struct recorder_file *detail = &thread->detail;
-	bool both = file == &thread->index && detail->stage &&
-		    detail->stage->end > detail->stage->start;
+	struct staging *staging = &thread->recorder->staging;
+	struct recorder_file *index = &thread->index, *detail = &thread->detail;
+	bool details = file == detail || staged_size(detail);
+	bool events = file == index || staged_size(index) >= staging->size / 4 * 3;
 
-	if (atomic_load(&thread->recorder->staging.off))
+	if (atomic_load(&staging->off))
 		return recorder_unstage(thread, err);
-	if (both)
+	if (details)
 		hand_over(detail);
-	hand_over(file);
-	if ((both && !take_stage(detail, true)) || !take_stage(file, true))
+	if (events)
+		hand_over(index);
+	if ((details && !take_stage(detail, true)) || (events && !take_stage(index, true)))
 		return recorder_unstage(thread, err);
 	return SONDE_OK;
 }
@@ -260,22 +277,32 @@ void recorder_stage_put(struct recorder_file *file, const void *data, size_t siz
 	file->thread->recorder->bytes += size;
 }
 
-/* The details in a piece, as far as whole ones of them are in the file. */
-static void count_details(struct atf_frame *frame, const struct stage *stage)
+/*
+ * The details up to `end` that are wholly in the file. They are looked at there: the first of them
+ * may have begun in a stage that has other bytes by now. Where they cannot be read they are lost.
+ */
+static void count_details(struct recorder_file *file, uint64_t end)
 {
-	const uint8_t *from = stage->data + (stage->start - stage->base);
-	const uint8_t *end = stage->data + (stage->written - stage->base);
+	struct atf_frame *frame = &file->thread->frame;
+	uint64_t from = ATF_HEADER_SIZE + frame->detail_footer.bytes_length;
+	struct sonde_mapped_file map = { 0 };
 	struct atf_detail_record record;
 
-	while ((size_t)(end - from) >= ATF_DETAIL_RECORD_SIZE) {
-		atf_detail_record_decode(&record, from);
-		if (record.total_length > (size_t)(end - from))
+	if (recorder_file_map(file, &map, NULL) < 0)
+		return;
+	if (end > map.size)
+		end = map.size;
+	while (from + ATF_DETAIL_RECORD_SIZE <= end) {
+		atf_detail_record_decode(&record, map.data + from);
+		if (record.total_length < ATF_DETAIL_RECORD_SIZE ||
+		    record.total_length > end - from)
 			break;
-		atf_frame_sum_details(frame, from, record.total_length);
+		atf_frame_sum_details(frame, map.data + from, record.total_length);
 		atf_frame_count_details(frame, 1, record.timestamp, record.timestamp);
 		atf_frame_link(frame, record.index_seq, record.index_seq);
 		from += record.total_length;
 	}
+	sonde_mapped_file_release(&map);
 }
 
 static void count_events(struct atf_frame *frame, const struct stage *stage)
@@ -383,10 +410,11 @@ static void roll_back_file(struct recorder_file *file)
 	struct atf_frame *frame = &file->thread->frame;
 	struct stage *stage = first_stage(file, 0);
 	bool is_index = file == &file->thread->index;
-	uint64_t size;
+	uint64_t written, size;
 
 	if (!stage)
 		return;
+	written = stage->start;
 	if (is_index) {
 		frame->footer = stage->footer;
 	} else {
@@ -395,9 +423,13 @@ static void roll_back_file(struct recorder_file *file)
 		frame->linked_last = stage->linked_last;
 	}
 	while (stage && stage->written > stage->start) {
-		(is_index ? count_events : count_details)(frame, stage);
-		stage = stage->written == stage->end ? first_stage(file, stage->end) : NULL;
+		written = stage->written;
+		if (is_index)
+			count_events(frame, stage);
+		stage = written == stage->end ? first_stage(file, written) : NULL;
 	}
+	if (!is_index)
+		count_details(file, written);
 	size = ATF_HEADER_SIZE +
 	       (is_index ? frame->footer.bytes_written : frame->detail_footer.bytes_length);
 	file->thread->recorder->bytes -= file->size - size;
@@ -426,11 +458,6 @@ static enum sonde_status roll_back(struct recorder_file *failed, int error, stru
 	atomic_store(&thread->io_error, 0);
 	errno = error;
 	return recorder_give_up(thread, recorder_file_fail(failed, "cannot be written", err));
-}
-
-static size_t staged_size(const struct recorder_file *file)
-{
-	return file->stage ? file->stage->end - file->stage->start : 0;
 }
 
 /* Much goes the way of full stages, past the page cache; a little is sooner written plainly. */

@@ -236,11 +236,13 @@ size_t lane_encode_detail(const struct session *session, uint8_t *record,
 	return encode_detail(record, unit, event, 0, 0, session->options->stack_bytes);
 }
 
-/* So many units, from memory. */
-static inline void fetch(const struct shared_unit *unit, size_t count)
+/* Units from memory, two of them a cache line; gives those that come next. */
+static inline const struct shared_unit *fetch(const struct shared_unit *unit,
+					      const struct shared_unit *end)
 {
-	for (size_t i = 0; i < count; i += 2)
-		__builtin_prefetch(unit + i, 0, 2);
+	for (; unit < end; unit += 2)
+		__builtin_prefetch(unit, 0, 2);
+	return unit;
 }
 
 static enum sonde_status take_details(void *context, uint32_t number,
@@ -255,6 +257,7 @@ static enum sonde_status take_details(void *context, uint32_t number,
 	uint8_t *place = NULL, *record, *last = NULL;
 	uint32_t detail_seq = 0, index_seq, room;
 	size_t size = shared_detail_units(false, session->options->stack_bytes), all;
+	const struct shared_unit *next;
 	enum sonde_status status;
 
 	if (!lane || session->failed)
@@ -276,9 +279,10 @@ static enum sonde_status take_details(void *context, uint32_t number,
 	index_seq = atf_recorder_next_index(lane->writer) + (uint32_t)ahead;
 	record = place;
 	all = (size_t)(units[count - 1] - units[0]) + size;
+	next = units[0] + all;
 	for (size_t i = 0; i < count; i++) {
 		last = record;
-		fetch(units[i] + all, size); /* the next ones arrive while these are encoded */
+		next = fetch(next, units[i] + all + size); /* arrive while these are encoded */
 		record += encode_detail(record, units[i], &events[i], lane->slot, index_seq++,
 					session->options->stack_bytes);
 		events[i].detail_seq = detail_seq++;

@@ -32,7 +32,7 @@ enum {
 #define MILLISECOND UINT64_C(1000000)
 #define NAP_NS (UINT64_C(100) * 1000)
 #define SETTLE_NS (250 * MILLISECOND)
-/* Chunks that are being written are read so often, or while there is little else to read. */
+/* Chunks that are being written are read so often, or when somebody has news. */
 #define BEGUN_NS (10 * MILLISECOND)
 /* Within this time processors write out what they have gathered by themselves. */
 #define GATHERED_NS MILLISECOND
@@ -429,6 +429,7 @@ static enum sonde_status read_all_begun(struct session *session, size_t *total,
 	size_t seen = 0;
 
 	session->begun_ns = session->now_ns;
+	session->asked = false;
 	for (size_t i = 0; i < session->threads.count; i++) {
 		struct recorded_thread *thread = session->threads.items[i];
 
@@ -653,7 +654,8 @@ static enum sonde_status read_all(struct session *session, size_t *total, struct
 		if (status < 0)
 			return status;
 	}
-	if (*total < BUSY_UNITS || session->now_ns - session->begun_ns >= BEGUN_NS)
+	if ((session->asked && *total < BUSY_UNITS) ||
+	    session->now_ns - session->begun_ns >= BEGUN_NS)
 		return read_all_begun(session, total, err);
 	return SONDE_OK;
 }
@@ -679,8 +681,11 @@ static size_t round_once(struct session *session, bool last)
 	struct sonde_error err;
 	size_t total = 0;
 	enum sonde_status status;
+	uint32_t wake;
 
-	session->wake = atomic_load(&session->memory.control->wake);
+	wake = atomic_load(&session->memory.control->wake);
+	session->asked |= wake != session->wake;
+	session->wake = wake;
 	session->now_ns = sonde_now_ns(CLOCK_BOOTTIME);
 	session->news = false;
 	atomic_fetch_add(&session->memory.control->heartbeat, 1);

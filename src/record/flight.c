@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "formats/atf/atf_arguments.h"
+#include "record/details.h"
 #include "record/lanes.h"
 #include "record/session.h"
 
@@ -36,7 +37,8 @@ void flight_init(struct session *session)
 
 size_t flight_batch(const struct session *session)
 {
-	uint64_t each = sizeof(struct atf_index_event) + lane_detail_room(session);
+	uint64_t each = sizeof(struct atf_index_event) + ATF_DETAIL_RECORD_SIZE + ATF_PAYLOAD_SIZE +
+			session->options->stack_bytes;
 	uint64_t fit = session->flight.size_limit / BLOCKS_PER_SIZE / each;
 
 	if (fit > BLOCK_EVENTS)
@@ -197,22 +199,24 @@ enum sonde_status flight_details(struct session *session, struct lane *lane,
 				 struct sonde_error *err)
 {
 	struct flight_block *block = present_block(&session->flight, lane);
-	struct sonde_buffer *details;
+	struct details run = {
+		/* numbers of thread and event are filled in later */
+		.units = units,
+		.events = events,
+		.count = count,
+		.length = details_length(units[0], session->options->stack_bytes),
+	};
+	char *place;
 
 	if (!block)
 		return sonde_fail_nomem(err);
 	block->awaits_events = true;
-	details = &block->details;
-	for (size_t i = 0; i < count; i++) {
-		char *record =
-			sonde_buffer_reserve(details, lane_detail_room(session) + sizeof(**units));
-
-		if (!record)
-			return sonde_fail_nomem(err);
-		events[i].detail_seq = (uint32_t)details->size;
-		details->size +=
-			lane_encode_detail(session, (uint8_t *)record, units[i], &events[i]);
-	}
+	place = sonde_buffer_reserve(&block->details, count * run.length + DETAILS_SPARE);
+	if (!place)
+		return sonde_fail_nomem(err);
+	details_encode((uint8_t *)place, &run);
+	for (size_t i = 0; i < count; i++, block->details.size += run.length)
+		events[i].detail_seq = (uint32_t)block->details.size;
 	count_bytes(&session->flight, block);
 	return SONDE_OK;
 }

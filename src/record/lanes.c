@@ -9,9 +9,13 @@
 #include <string.h>
 
 #include "formats/atf/atf_arguments.h"
+#include "record/details.h"
 #include "record/process.h"
 
 enum {
+	/* Of details that are encoded at a time: while the next are, they go to where the disk gets them
+	 * from. Much more would not stay in the nearest cache until then. */
+	PIECE_SIZE = 4096,
 	PART_RESERVE = 1 << 20, /* events that one conversion surely stays under */
 };
 
@@ -151,98 +155,31 @@ static uint32_t find_thread_id(void *context, uint32_t number)
 	return lane && lane->writer ? lane->slot : 0;
 }
 
-size_t lane_detail_room(const struct session *session)
+/* Details that fit into a piece, at the front of `details`; sets detail_seq of their events. */
+static enum sonde_status put_details(struct lane *lane, const struct details *details,
+				     struct atf_index_event *events, struct sonde_error *err)
 {
-	return ATF_DETAIL_RECORD_SIZE + ATF_PAYLOAD_SIZE + session->options->stack_bytes;
+	size_t size = details->count * details->length;
+	uint32_t detail_seq = 0;
+	uint8_t *place = NULL;
+	enum sonde_status status = atf_recorder_detail_place(lane->writer, size + DETAILS_SPARE,
+							     &place, &detail_seq, err);
+
+	if (status < 0)
+		return status;
+	details_encode(place, details);
+	for (size_t i = 0; i < details->count; i++)
+		events[i].detail_seq = detail_seq++;
+	atf_recorder_detail_put(lane->writer, size, details->count, place + size - details->length);
+	return SONDE_OK;
 }
 
-/* Where a field of the payload stands in the record. */
-static uint8_t *payload(uint8_t *record, size_t offset)
+/* From the first of some records to behind the last. */
+static size_t units_of(const struct shared_unit *const *units, size_t count)
 {
-	return record + ATF_DETAIL_RECORD_SIZE + offset;
-}
+	const struct shared_unit *last = units[count - 1];
 
-/* Six arguments, two results, call site, frame and stack pointer; tells which of them are real. */
-static inline uint16_t encode_registers(uint8_t *to, const struct shared_unit *unit)
-{
-	const struct shared_detail *detail = (const struct shared_detail *)(unit + 1);
-	const uint64_t *values = detail->values, *more = (const uint64_t *)(detail + 1);
-	uint32_t kind = (uint32_t)(unit->word >> UNIT_KIND_SHIFT) & ~UNIT_DETAIL;
-	bool is_exit = kind == UNIT_EXIT, is_patched = is_exit || unit_is_entry(kind);
-
-	memset(to, 0, 8 * sizeof(*values));
-	if (is_exit) {
-		sonde_store_u64le(to + 6 * 8, values[1]);
-		sonde_store_u64le(to + 7 * 8, values[2]);
-	} else if (is_patched) {
-		sonde_store_u64le(to, values[1]);
-		sonde_store_u64le(to + 8, values[2]);
-		for (size_t i = 0; i < 4; i++)
-			sonde_store_u64le(to + 16 + i * 8, more[i]);
-	}
-	sonde_store_u64le(to + 8 * 8, is_patched ? unit->place : values[1]);
-	sonde_store_u64le(to + 9 * 8, values[0]);
-	sonde_store_u64le(to + 10 * 8, unit->stack + (is_exit ? 8 : 0));
-	if (is_exit)
-		return SONDE_REGISTERS_RESULT;
-	return is_patched ? SONDE_REGISTERS_ARGUMENTS : 0;
-}
-
-/* Puts back what a hook kept apart. */
-static void restore_tags(uint8_t *stack, size_t size, uint64_t tags)
-{
-	const size_t unit = sizeof(struct shared_unit);
-	size_t end = (size + unit - 1) / unit * unit;
-
-	for (; tags && end; end -= unit, tags >>= SHARED_TAG_BITS)
-		if (tags & UINT16_MAX)
-			sonde_store_u16le(stack + end - sizeof(uint16_t), (uint16_t)tags);
-}
-
-static inline size_t encode_detail(uint8_t *record, const struct shared_unit *unit,
-				   const struct atf_index_event *event, uint32_t slot,
-				   uint32_t index_seq, uint32_t stack_bytes)
-{
-	const struct shared_detail *detail = (const struct shared_detail *)(unit + 1);
-	bool is_entry = unit_is_entry((uint32_t)(unit->word >> UNIT_KIND_SHIFT));
-	const uint8_t *stack = (const uint8_t *)(unit + (is_entry ? 3 : 2));
-	uint32_t stack_size = detail->stack_size < stack_bytes ? detail->stack_size : stack_bytes;
-	uint16_t flags;
-	struct atf_detail_record header = {
-		.total_length = ATF_DETAIL_RECORD_SIZE + ATF_PAYLOAD_SIZE + stack_size,
-		.event_type = event->event_kind == ATF_KIND_RETURN ? ATF_DETAIL_TYPE_RETURN :
-								     ATF_DETAIL_TYPE_CALL,
-		.index_seq = index_seq,
-		.thread_id = slot,
-		.timestamp = event->timestamp_ns,
-	};
-
-	atf_detail_record_encode(&header, record);
-	sonde_store_u64le(payload(record, 0), event->function_id);
-	flags = encode_registers(payload(record, ATF_PAYLOAD_REGISTERS), unit);
-	sonde_store_u32le(payload(record, ATF_PAYLOAD_STACK_SIZE),
-			  stack_size | (uint32_t)flags << 16); /* and ATF_PAYLOAD_FLAGS */
-	/* whole units are there, and whole units of room */
-	for (size_t at = 0; at < stack_size; at += sizeof(*unit))
-		memcpy(payload(record, ATF_PAYLOAD_SIZE) + at, stack + at, sizeof(*unit));
-	if (!flags && detail->values[2]) /* of a hook */
-		restore_tags(payload(record, ATF_PAYLOAD_SIZE), stack_size, detail->values[2]);
-	return header.total_length;
-}
-
-size_t lane_encode_detail(const struct session *session, uint8_t *record,
-			  const struct shared_unit *unit, const struct atf_index_event *event)
-{
-	return encode_detail(record, unit, event, 0, 0, session->options->stack_bytes);
-}
-
-/* Units from memory, two of them a cache line; gives those that come next. */
-static inline const struct shared_unit *fetch(const struct shared_unit *unit,
-					      const struct shared_unit *end)
-{
-	for (; unit < end; unit += 2)
-		__builtin_prefetch(unit, 0, 2);
-	return unit;
+	return (size_t)(last - units[0]) + ((const struct shared_detail *)(last + 1))->units;
 }
 
 static enum sonde_status take_details(void *context, uint32_t number,
@@ -253,12 +190,10 @@ static enum sonde_status take_details(void *context, uint32_t number,
 	struct recorded_thread *thread = context;
 	struct session *session = thread->session;
 	struct lane *lane = find_lane(thread, number);
-	const size_t most = lane_detail_room(session);
-	uint8_t *place = NULL, *record, *last = NULL;
-	uint32_t detail_seq = 0, index_seq, room;
-	size_t size = shared_detail_units(false, session->options->stack_bytes), all;
-	const struct shared_unit *next;
+	struct details details = { .ahead = units_of(units, count) };
 	enum sonde_status status;
+	uint32_t room;
+	size_t most;
 
 	if (!lane || session->failed)
 		return SONDE_OK;
@@ -272,23 +207,20 @@ static enum sonde_status take_details(void *context, uint32_t number,
 		return SONDE_OK; /* their events open the next part */
 	if (count > room - ahead)
 		count = room - ahead;
-	status = atf_recorder_detail_place(lane->writer, count * most + sizeof(**units), &place,
-					   &detail_seq, err);
-	if (status < 0)
-		return lose(session, 0, err);
-	index_seq = atf_recorder_next_index(lane->writer) + (uint32_t)ahead;
-	record = place;
-	all = (size_t)(units[count - 1] - units[0]) + size;
-	next = units[0] + all;
-	for (size_t i = 0; i < count; i++) {
-		last = record;
-		next = fetch(next, units[i] + all + size); /* arrive while these are encoded */
-		record += encode_detail(record, units[i], &events[i], lane->slot, index_seq++,
-					session->options->stack_bytes);
-		events[i].detail_seq = detail_seq++;
+	details.length = details_length(units[0], session->options->stack_bytes);
+	details.slot = lane->slot;
+	details.index_seq = atf_recorder_next_index(lane->writer) + (uint32_t)ahead;
+	most = PIECE_SIZE / details.length;
+	for (size_t done = 0; done < count; done += details.count) {
+		details.units = units + done;
+		details.events = events + done;
+		details.count = count - done < most ? count - done : most;
+		status = put_details(lane, &details, events + done, err);
+		if (status < 0)
+			return lose(session, 0, err);
+		details.index_seq += (uint32_t)details.count;
+		session_count(&session->details, details.count);
 	}
-	atf_recorder_detail_put(lane->writer, (size_t)(record - place), count, last);
-	session_count(&session->details, count);
 	return SONDE_OK;
 }
 

@@ -22,16 +22,7 @@ enum sonde_status lane_write(struct session *session, struct lane *lane,
 /* The lane's thread in the recorder, made where it is not there yet. */
 enum sonde_status lane_open(struct session *session, struct lane *lane, struct sonde_error *err);
 
-/*
- * Makes the detail record of an event out of one in a ring, with 0 for the thread and the number
- * of the event, and returns its size: at most lane_detail_room(), but another unit of room is
- * needed behind it.
- */
-size_t lane_encode_detail(const struct session *session, uint8_t *record,
-			  const struct shared_unit *unit, const struct atf_index_event *event);
-size_t lane_detail_room(const struct session *session);
-
-/* Likewise of an annotation: ATF_ARGUMENTS_HEAD_SIZE and the arguments are its size. */
+/* Makes the detail record of an annotation: ATF_ARGUMENTS_HEAD_SIZE and the arguments are its size. */
 size_t lane_encode_arguments(uint8_t *record, const struct call_arguments *arguments,
 			     const struct atf_index_event *event, uint32_t slot,
 			     uint32_t index_seq);

@@ -153,6 +153,7 @@ struct session {
 	struct shared_unit *copy; /* of a chunk, with --on-full overwrite */
 
 	uint32_t wake;	      /* control->wake when this round began */
+	bool asked;	      /* it was raised since chunks that are being written were read */
 	bool news;	      /* processes or threads came in this round */
 	uint64_t idle_rounds; /* so many in a row brought nothing */
 	uint64_t now_ns;      /* of this round */

@@ -20,6 +20,8 @@
 
 #define OPEN_FILES 256
 #define RESERVE_NAME ".sonde-reserve"
+/* So many go to a stage at a time: while they are still on their way there, their sum is made. */
+#define PIECE_EVENTS 128
 
 /* Events are written as they lie in memory. */
 #define IS_LITTLE_ENDIAN (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
@@ -540,8 +542,10 @@ static enum sonde_status append_events(struct atf_recorder_thread *thread,
 		status = recorder_stage_room(file, ATF_EVENT_SIZE, &room, err);
 		if (status < 0)
 			return status;
-		part = room / ATF_EVENT_SIZE;
-		if (!room || part > count)
+		part = room ? room / ATF_EVENT_SIZE : count;
+		if (room && part > PIECE_EVENTS)
+			part = PIECE_EVENTS;
+		if (part > count)
 			part = count;
 		if (room)
 			recorder_stage_put(file, bytes, part * ATF_EVENT_SIZE);

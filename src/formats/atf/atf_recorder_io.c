@@ -15,9 +15,10 @@
 #include "formats/atf/atf_recorder_private.h"
 
 /*
- * Where a disk is slower than this (in MB a second, over so many bytes) and keeps the recorder
- * waiting, so much goes through the page cache, which takes bursts faster than any disk. Not more:
- * the kernel then makes us wait until it is on the disk, which takes longer than direct writes.
+ * Where a disk is slower than this (in MB a second, over so many bytes) twice in a row and keeps the
+ * recorder waiting, so much goes through the page cache, which takes bursts faster than any disk. Not
+ * more: the kernel then makes us wait until it is on the disk, which takes longer than direct writes.
+ * Once alone is a disk that was busy for a moment, and the page cache takes more processor time.
  */
 #define SLOW_RATE 300
 #define SLOW_WINDOW ((uint64_t)64 << 20)
@@ -80,10 +81,14 @@ static int write_stage(struct staging *staging, struct stage *stage)
 /* Under the lock. */
 static void judge_speed(struct staging *staging)
 {
+	bool slow = staging->waited &&
+		    staging->window_bytes * 1000 / SLOW_RATE < staging->window_ns;
+
 	if (staging->window_bytes < SLOW_WINDOW)
 		return;
-	if (staging->waited && staging->window_bytes * 1000 / SLOW_RATE < staging->window_ns)
+	if (slow && staging->slow)
 		staging->plain_bytes = PLAIN_BURST;
+	staging->slow = slow;
 	staging->waited = false;
 	staging->window_bytes = staging->window_ns = 0;
 }

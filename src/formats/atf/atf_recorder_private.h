@@ -31,6 +31,8 @@ struct detail_buffer {
 	uint32_t linked_first, linked_last;
 };
 
+#define CACHE_LINE 64
+
 enum stage_state {
 	STAGE_FREE,
 	STAGE_FILLING, /* the stage of its file */
@@ -50,8 +52,9 @@ struct stage {
 	struct recorder_file *file;
 	uint8_t *data;
 	uint64_t base, start, end;
-	uint64_t order;	  /* in the queue */
-	unsigned int age; /* how often atf_recorder_settle() saw it */
+	uint8_t line[CACHE_LINE]; /* what is behind the last whole one, until it is put there */
+	uint64_t order;		  /* in the queue */
+	unsigned int age;	  /* how often atf_recorder_settle() saw it */
 	int fd;
 	uint64_t written; /* up to this offset it is in the file */
 	/* of the part, before what in here was put */
@@ -60,7 +63,7 @@ struct stage {
 	uint32_t linked_first, linked_last;
 };
 
-#define STAGE_ALIGNMENT 4096
+#define STAGE_ALIGNMENT 4096 /* whole lines */
 
 struct staging {
 	pthread_mutex_t lock;
@@ -75,7 +78,7 @@ struct staging {
 	pthread_t thread;
 	atomic_bool off; /* no large pieces any more */
 	/* how fast it went lately: the writing thread's, apart from `waited` */
-	bool waited;
+	bool waited, slow;
 	uint64_t window_bytes, window_ns;
 	uint64_t plain_bytes; /* to go through the page cache before the disk is tried again */
 };

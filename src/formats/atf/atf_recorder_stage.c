@@ -19,7 +19,6 @@
 #define STAGE_COUNT 16
 #define STAGE_SIZE ((size_t)4 << 20)
 #define STAGE_AFTER ((uint64_t)256 << 10)
-#define CACHE_LINE 64
 #define HUGE_PAGE ((size_t)2 << 20)
 
 bool recorder_staging_init(struct staging *staging, const struct atf_recorder_limits *limits)
@@ -119,10 +118,19 @@ static bool take_stage(struct recorder_file *file, bool wait)
 	return stage != NULL;
 }
 
+/* Puts what was kept apart into a stage that is to be read. */
+static void complete(struct stage *stage)
+{
+	size_t rest = stage->end % CACHE_LINE;
+
+	memcpy(stage->data + (stage->end - rest - stage->base), stage->line, rest);
+}
+
 static void hand_over(struct recorder_file *file)
 {
 	struct staging *staging = &file->thread->recorder->staging;
 
+	complete(file->stage);
 	pthread_mutex_lock(&staging->lock);
 	file->stage->state = STAGE_QUEUED;
 	file->stage->order = staging->next_order++;
@@ -234,12 +242,12 @@ enum sonde_status recorder_stage_room(struct recorder_file *file, size_t needed,
 static __attribute__((target("avx"))) void stream_lines(uint8_t *to, const uint8_t *from,
 							size_t size)
 {
-	const __m256i *source = (const __m256i *)from;
-	__m256i *target = (__m256i *)to, *end = (__m256i *)(to + size);
+	for (size_t at = 0; at < size; at += CACHE_LINE) {
+		__m256i low = _mm256_loadu_si256((const __m256i *)(from + at));
+		__m256i high = _mm256_loadu_si256((const __m256i *)(from + at + 32));
 
-	for (; target < end; target += 2, source += 2) {
-		_mm256_stream_si256(target, _mm256_loadu_si256(source));
-		_mm256_stream_si256(target + 1, _mm256_loadu_si256(source + 1));
+		_mm256_stream_si256((__m256i *)(to + at), low);
+		_mm256_stream_si256((__m256i *)(to + at + 32), high);
 	}
 }
 #endif
@@ -249,32 +257,40 @@ static __attribute__((target("avx"))) void stream_lines(uint8_t *to, const uint8
  * nobody reads it here again. Where the host of a virtual machine writes from a processor far from
  * ours this takes a third of the time.
  */
-static void copy_past_caches(uint8_t *to, const uint8_t *from, size_t size)
+static void copy_lines(uint8_t *to, const uint8_t *from, size_t size)
 {
-	size_t done = 0;
-
 #ifdef __x86_64__
-	size_t head = -(uintptr_t)to % CACHE_LINE;
-
-	if (head < size && __builtin_cpu_supports("avx")) {
-		size_t lines = (size - head) / CACHE_LINE * CACHE_LINE;
-
-		memcpy(to, from, head);
-		stream_lines(to + head, from + head, lines);
-		done = head + lines;
+	if (__builtin_cpu_supports("avx")) {
+		stream_lines(to, from, size);
+		return;
 	}
 #endif
-	memcpy(to + done, from + done, size - done);
+	memcpy(to, from, size);
 }
 
+/* What is not a whole line yet is kept apart, or the line would have to be read. */
 void recorder_stage_put(struct recorder_file *file, const void *data, size_t size)
 {
 	struct stage *stage = file->stage;
+	size_t used = stage->end % CACHE_LINE, part = CACHE_LINE - used, rest;
+	uint8_t *to = stage->data + (stage->end - used - stage->base);
+	const uint8_t *from = data;
 
-	copy_past_caches(stage->data + (stage->end - stage->base), data, size);
 	stage->end += size;
 	file->size += size;
 	file->thread->recorder->bytes += size;
+	if (used) {
+		memcpy(stage->line + used, from, part < size ? part : size);
+		if (size < part)
+			return;
+		copy_lines(to, stage->line, CACHE_LINE);
+		to += CACHE_LINE;
+		from += part;
+		size -= part;
+	}
+	rest = size % CACHE_LINE;
+	copy_lines(to, from, size - rest);
+	memcpy(stage->line, from + size - rest, rest);
 }
 
 /*
@@ -481,6 +497,10 @@ enum sonde_status recorder_unstage(struct atf_recorder_thread *thread, struct so
 
 	if (thread->index.io_fd < 0) /* then there are no staged details either */
 		return SONDE_OK;
+	if (thread->index.stage)
+		complete(thread->index.stage);
+	if (thread->detail.stage)
+		complete(thread->detail.stage);
 	hand_over_rest(thread);
 	pthread_mutex_lock(&staging->lock);
 	while (thread->index.pending || thread->detail.pending)

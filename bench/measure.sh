@@ -6,7 +6,7 @@
 # divide A B [DIGITS]
 divide() {
 	awk -v a="$1" -v b="$2" -v digits="${3:-1}" \
-		'BEGIN { if (b > 0) printf "%.*f", digits, a / b; else printf "-" }'
+		'BEGIN { if (a != "-" && b > 0) printf "%.*f", digits, a / b; else printf "-" }'
 }
 
 # middle DIGITS: the median of the numbers that come in.

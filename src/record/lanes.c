@@ -155,7 +155,7 @@ static uint32_t find_thread_id(void *context, uint32_t number)
 	return lane && lane->writer ? lane->slot : 0;
 }
 
-/* Details that fit into a piece, at the front of `details`; sets detail_seq of their events. */
+/* Hands on the details of a piece; `events` are theirs, whose detail_seq is set. */
 static enum sonde_status put_details(struct lane *lane, const struct details *details,
 				     struct atf_index_event *events, struct sonde_error *err)
 {

@@ -688,7 +688,6 @@ static size_t round_once(struct session *session, bool last)
 	session->wake = wake;
 	session->now_ns = sonde_now_ns(CLOCK_BOOTTIME);
 	session->news = false;
-	atomic_fetch_add(&session->memory.control->heartbeat, 1);
 	record_clock_update(&session->clock);
 	process_poll(session, last);
 	status = process_round(session, &err);
@@ -790,7 +789,6 @@ void *drain_main(void *context)
 	while (!atomic_load(&session->leave)) {
 		uint32_t wake = atomic_load(&session->memory.control->wake);
 
-		atomic_fetch_add(&session->memory.control->heartbeat, 1);
 		process_wave_through(session);
 		if (!atomic_load(&session->leave))
 			futex_wait(&session->memory.control->wake, wake, 20 * MILLISECOND);

@@ -124,6 +124,18 @@ static uint64_t usual_ring_size(const struct record_options *options)
 	return options->detail ? 2 << 20 : 1 << 20;
 }
 
+/* A pause can end without the program having a part in it. */
+static bool can_resume(const struct record_options *options)
+{
+	for (size_t i = 0; i < options->trigger_count; i++) {
+		const struct record_trigger *trigger = &options->triggers[i];
+
+		if (trigger->action == TRIGGER_RECORD_ON && trigger->kind != TRIGGER_SYMBOL)
+			return true;
+	}
+	return false;
+}
+
 static enum sonde_status prepare_memory(struct session *session, struct sonde_error *err)
 {
 	const struct record_options *options = session->options;
@@ -136,6 +148,7 @@ static enum sonde_status prepare_memory(struct session *session, struct sonde_er
 						mode_when_on(session, options->detail),
 		.detail = options->detail,
 		.follow = options->follow,
+		.resumes = can_resume(options),
 		.ring_size = options->ring_size ? options->ring_size : usual_ring_size(options),
 	};
 	enum sonde_status status = shared_memory_create(&session->memory, &memory, err);

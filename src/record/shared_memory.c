@@ -83,11 +83,11 @@ static void lay_out(struct shared_control *control, const struct shared_memory_o
 	uint64_t offset = whole_pages(sizeof(*control));
 
 	control->version = SHARED_VERSION;
-	control->launcher = (uint32_t)getpid();
 	control->clock = options->clock;
 	control->on_full = options->on_full;
 	control->stack_bytes = options->stack_bytes;
 	control->follow = options->follow;
+	control->resumes = options->resumes;
 	control->process_count = PROCESS_COUNT;
 	control->module_count = MODULE_COUNT;
 	choose_ring(control, options->ring_size, options->detail);
@@ -150,6 +150,18 @@ static enum sonde_status map(struct shared_memory *memory, const struct shared_c
 	return SONDE_OK;
 }
 
+static void hold(pthread_mutex_t *lives)
+{
+	pthread_mutexattr_t attributes;
+
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(lives, &attributes);
+	pthread_mutexattr_destroy(&attributes);
+	pthread_mutex_lock(lives);
+}
+
 enum sonde_status shared_memory_create(struct shared_memory *memory,
 				       const struct shared_memory_options *options,
 				       struct sonde_error *err)
@@ -168,6 +180,7 @@ enum sonde_status shared_memory_create(struct shared_memory *memory,
 		shared_memory_release(memory);
 		return status;
 	}
+	hold(&memory->control->lives);
 	memory->control->magic = SHARED_MAGIC;
 	memory->processes = (struct shared_process *)(memory->base + layout.processes);
 	memory->rings = (struct shared_ring *)(memory->base + layout.rings);
@@ -177,8 +190,11 @@ enum sonde_status shared_memory_create(struct shared_memory *memory,
 
 void shared_memory_release(struct shared_memory *memory)
 {
-	if (memory->base)
+	if (memory->base) {
+		pthread_mutex_unlock(
+			&memory->control->lives); /* or we would have died holding it */
 		munmap(memory->base, memory->size);
+	}
 	if (memory->fd >= 0)
 		close(memory->fd);
 	memory->base = NULL;

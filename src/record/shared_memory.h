@@ -34,10 +34,11 @@ struct shared_memory {
 /* What the launcher chooses; the rest of the layout follows. */
 struct shared_memory_options {
 	uint32_t clock, on_full, stack_bytes, mode;
-	bool detail, follow;
+	bool detail, follow, resumes;
 	uint64_t ring_size;
 };
 
+/* The thread that makes it is taken for the launcher: while it lives, that does. It also releases it. */
 enum sonde_status shared_memory_create(struct shared_memory *memory,
 				       const struct shared_memory_options *options,
 				       struct sonde_error *err);

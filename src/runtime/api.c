@@ -20,11 +20,8 @@ static void set_paused(bool paused)
 	int saved_errno = errno;
 
 	if (rt_is_on()) {
-		if (!paused)
-			rt_patch_set(true);
 		rt_pause(paused);
-		if (paused)
-			rt_patch_set(false);
+		rt_patch_set(!paused);
 	}
 	errno = saved_errno;
 }

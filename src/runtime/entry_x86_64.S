@@ -160,6 +160,7 @@ rt_exit:
 	kept	rt_record
 	kept	rt_record_at
 	kept	rt_place_slow
+	kept	rt_patch_leave
 
 /* r11: the function to call; it takes up to five arguments. */
 	.type	call_kept, @function

@@ -21,7 +21,7 @@
 #endif
 
 static struct patch_module modules[MODULES_MAX];
-static bool switched_off;
+_Atomic bool rt_patch_is_off;
 static _Atomic uint32_t locked_by; /* process: a fork may leave it locked */
 
 static const uint8_t nop5[PATCH_SIZE] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
@@ -280,10 +280,10 @@ static bool module_patch_first(struct patch_module *module)
 		if (site->fixed)
 			memcpy(place, code, sizeof(code));
 		else
-			site_write(site, switched_off && !site->trigger ? nop5 : code);
+			site_write(site, rt_patch_is_off && !site->trigger ? nop5 : code);
 	}
 	text_protect(module, false);
-	module->on = !switched_off;
+	module->on = !rt_patch_is_off;
 	return true;
 }
 
@@ -396,14 +396,33 @@ static void module_set(struct patch_module *module, bool on)
 	text_changed();
 }
 
-void rt_patch_set(bool on)
+/* Under the lock. */
+static void set_all(bool on)
 {
-	uint64_t signals = lock();
-
-	switched_off = !on;
+	rt_patch_is_off = !on;
 	for (size_t i = 0; i < MODULES_MAX; i++) {
 		if (modules[i].site_count)
 			module_set(&modules[i], on);
 	}
+}
+
+void rt_patch_set(bool on)
+{
+	uint64_t signals = lock();
+
+	set_all(on);
+	unlock(signals);
+}
+
+void rt_patch_leave(void)
+{
+	uint64_t signals = lock();
+	bool was_off = rt_patch_is_off;
+
+	rt_patch_is_off = true; /* first: who ends a pause after our look sees it */
+	if (rt_patch_is_needless())
+		set_all(false);
+	else
+		rt_patch_is_off = was_off;
 	unlock(signals);
 }

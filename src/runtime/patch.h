@@ -75,12 +75,26 @@ RT_HIDDEN void rt_record_kept(enum unit_kind kind, uint64_t function, uint64_t s
 RT_HIDDEN void rt_record_at_kept(char *unit, enum unit_kind kind, uint64_t function, uint64_t stack,
 				 uint64_t code);
 RT_HIDDEN bool rt_place_slow_kept(struct rt_place *place, char *unit, size_t size);
+RT_HIDDEN void rt_patch_leave_kept(void);
 
 /* returns.c: true: the trampoline calls the function, so that rt_exit follows; else jumps to it. */
 RT_HIDDEN bool rt_entry_hook(struct rt_frame *frame);
 RT_HIDDEN void rt_exit_hook(struct rt_frame *frame);
 /* Finds out what there is to keep. */
 RT_HIDDEN void rt_vectors_start(void);
+
+/*
+ * Of what is patched only triggers have a part in what comes next: recording is over, or pauses
+ * since it began. Not where a trigger paused it, since triggers may do that often.
+ */
+static inline bool rt_patch_is_needless(void)
+{
+	return rt_is_over() ||
+	       (rt_process->paused == RT_AS_MODE && rt_is_paused() && !rt_control->resumes);
+}
+
+/* Unpatches where that is so. Whoever ends a pause says so first, and then patches where that is off. */
+RT_HIDDEN void rt_patch_leave(void);
 
 /* patch_find.c */
 #define PATCH_SIZE 5 /* bytes of a jump, in place of NOPs */

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +17,7 @@
 #include "runtime/annotate.h"
 #include "runtime/system.h"
 
-enum {
-	SILENCE_MS = 1000, /* without a heartbeat the launcher may be dead */
-	SAFE_KEYS = 32,	   /* pthread_setspecific() allocates for higher ones */
-};
+enum { SAFE_KEYS = 32 }; /* pthread_setspecific() allocates for higher ones */
 
 /* What hooks find where nothing is recorded: never equal, so they go the general way. */
 static struct rt_process no_process;
@@ -28,10 +26,10 @@ static struct shared_control no_control = { .mode = MODE_OFF };
 struct rt_process *rt_process = &no_process;
 struct shared_control *rt_control = &no_control;
 char *rt_memory;
+_Atomic bool rt_was_put_off;
 struct shared_process rt_answer; /* kept apart: after a fork the parent's slot can vanish */
 
 static struct shared_process *slot; /* ours, after a fork still the parent's */
-static _Atomic bool never;	    /* recording is off for good */
 static _Atomic uint32_t starter;    /* the thread that sets up; 0: none */
 static uint32_t generations;
 static _Atomic uint64_t forks;
@@ -50,56 +48,20 @@ void rt_wake_launcher(void)
 
 void rt_off(void)
 {
-	never = true;
+	rt_was_put_off = true;
 	sonde_annotate_on = 0;
 	rt_process->ready = 0;
 	rt_process->generation = 0;
 }
 
-/* A zombie answers to kill(), too. */
-static bool is_process_alive(uint32_t pid)
-{
-	char path[32] = "/proc/", text[512], *end = path + 6, digits[16];
-	long fd, size;
-	int count = 0;
-
-	if (RT_CALL2(SYS_kill, pid, 0) == -ESRCH)
-		return false;
-	for (; pid; pid /= 10)
-		digits[count++] = (char)('0' + pid % 10);
-	while (count)
-		*end++ = digits[--count];
-	memcpy(end, "/stat", 6);
-	fd = RT_CALL3(SYS_open, path, O_RDONLY | O_CLOEXEC, 0);
-	if (fd < 0)
-		return true;
-	size = RT_CALL3(SYS_read, fd, text, sizeof(text));
-	RT_CALL1(SYS_close, fd);
-	while (size > 2 && text[size - 1] != ')')
-		size--;
-	return size < 3 || size + 1 >= (long)sizeof(text) ||
-	       (text[size + 1] != 'Z' && text[size + 1] != 'X');
-}
-
 bool rt_launcher_lives(void)
 {
-	static _Atomic uint32_t last_beat;
-	static _Atomic uint64_t last_ms;
-	struct timespec now = { 0 };
-	uint32_t beat = rt_control->heartbeat;
-	uint64_t now_ms;
-
-	if (never || rt_control->mode <= MODE_OFF)
+	if (rt_is_over())
 		return false;
-	RT_CALL2(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-	now_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-	if (beat != last_beat || !last_ms) {
-		last_beat = beat;
-		last_ms = now_ms;
+	/* what the kernel writes where the owner of a robust mutex ends; trylock is not for handlers */
+	if (!(*(volatile int *)&rt_control->lives.__data.__lock & FUTEX_OWNER_DIED))
 		return true;
-	}
-	if (now_ms - last_ms < SILENCE_MS || is_process_alive(rt_control->launcher))
-		return true;
+	rt_control->mode = MODE_OFF; /* of all its processes: nobody else will */
 	rt_off();
 	return false;
 }
@@ -300,12 +262,12 @@ bool rt_start(void)
 	int saved_errno;
 	uint64_t mask;
 
-	if (never)
+	if (rt_was_put_off)
 		return false;
 	saved_errno = errno;
 	mask = rt_block_signals();
 	if (become_starter((uint32_t)RT_CALL0(SYS_gettid))) {
-		if (!never && !rt_process->generation) {
+		if (!rt_was_put_off && !rt_process->generation) {
 			if (rt_memory ? set_up_child() : set_up_first())
 				rt_set_ready();
 			else
@@ -332,7 +294,7 @@ void rt_fork_before(void)
 
 void rt_fork_after(bool child)
 {
-	if (child && rt_memory && !never)
+	if (child && rt_memory && !rt_was_put_off)
 		rt_start();
 	rt_thread.fork_number = 0;
 }
@@ -345,6 +307,8 @@ void rt_thread_ends(void *unused)
 {
 	int saved_errno = errno;
 
+	if (!rt_process->generation)
+		return; /* in a child that is not recorded: the ring is its parent's */
 	if (++rt_thread.ending < PTHREAD_DESTRUCTOR_ITERATIONS)
 		pthread_setspecific(end_key, unused);
 	else

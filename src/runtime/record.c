@@ -95,8 +95,11 @@ static RT_COLD void pull_triggers(uint32_t action)
 		rt_process->detail = RT_DETAIL_ON;
 	if (action & FILTER_DETAIL_OFF)
 		rt_process->detail = RT_DETAIL_OFF;
-	if (action & FILTER_TRIGGER_ON)
+	if (action & FILTER_TRIGGER_ON) {
 		rt_pause(false);
+		if (rt_patch_is_off)
+			rt_patch_set(true);
+	}
 	if (action & FILTER_TRIGGER_OFF)
 		rt_pause(true);
 	if (action & FILTER_REQUEST_DUMP) {

@@ -133,13 +133,13 @@ static inline void record_detail(enum unit_kind kind, uint64_t function,
 /* Recording is off or pausing; only a function that may end that is told to rt_record(). */
 static inline bool is_paused(void)
 {
-	return rt_control->mode <= MODE_OFF || rt_is_paused();
+	return rt_is_over() || rt_is_paused();
 }
 
 /* Another thread paused the process, and rt_record() has not yet noted that in this ring. */
 static inline bool is_pause_to_note(void)
 {
-	return rt_thread.pauses != rt_process->pauses && rt_control->mode > MODE_OFF;
+	return rt_thread.pauses != rt_process->pauses && !rt_is_over();
 }
 
 /*
@@ -174,7 +174,9 @@ static __attribute__((noinline)) bool entry_general(struct rt_frame *frame, uint
 	bool is_tail = original == (uint64_t)rt_exit; /* the slot is in use already */
 
 	if (is_paused()) {
-		if (rt_control->mode <= MODE_OFF || !(word & THUNK_TRIGGER || is_pause_to_note()))
+		if (RT_UNLIKELY(!rt_patch_is_off && rt_patch_is_needless()))
+			rt_patch_leave_kept();
+		if (rt_is_over() || !(word & THUNK_TRIGGER || is_pause_to_note()))
 			return false;
 		record_slow(UNIT_ENTRY, word & UNIT_FUNCTION_MASK, frame, original);
 		return !is_paused() && !is_tail && return_keep(slot, original, function);

@@ -535,8 +535,7 @@ static enum outcome place_once(struct rt_place *place, struct request *request, 
 	enum outcome outcome;
 
 	*mask = rt_block_signals();
-	outcome = rt_is_on() ? settle(place, request) : LOST;
-
+	outcome = rt_is_on() && rt_launcher_lives() ? settle(place, request) : LOST;
 	if (outcome == FULL && rt_control->on_full == ON_FULL_DROP) {
 		drop(request);
 		fill_oldest();

@@ -77,6 +77,7 @@ struct rt_process {
 };
 
 extern RT_HIDDEN struct rt_process *rt_process;	    /* never NULL */
+extern RT_HIDDEN _Atomic bool rt_was_put_off;	    /* by rt_off(), in a parent too */
 extern RT_HIDDEN struct shared_control *rt_control; /* never NULL */
 
 /* What a detail is made of. */
@@ -249,6 +250,12 @@ static inline bool rt_is_on(void)
 	return rt_process->generation && rt_control->mode > MODE_OFF;
 }
 
+/* Nothing is recorded any more, for good. Not so where this process is not set up yet. */
+static inline bool rt_is_over(void)
+{
+	return rt_control->mode <= MODE_OFF || rt_was_put_off;
+}
+
 /* Nothing is recorded for now: the program or a trigger paused it. */
 static inline bool rt_is_paused(void)
 {
@@ -351,9 +358,13 @@ static inline size_t rt_stack_readable(uint64_t from)
 RT_HIDDEN void rt_stack_remember_main(void);
 RT_HIDDEN extern _Atomic uint64_t rt_stack_size;
 
-/* Patchable entries (patch.c). start: after the launcher answered, before main() and after dlopen();
- * set: patch or unpatch all that is selected, on resume and pause. */
+/*
+ * Patchable entries (patch.c). start: after the launcher answered, before main() and after dlopen();
+ * set: patch or unpatch all that is selected, on resume and pause. Off: what is selected leads
+ * nowhere, but for triggers.
+ */
 RT_HIDDEN void rt_patch_start(void);
 RT_HIDDEN void rt_patch_set(bool on);
+extern RT_HIDDEN _Atomic bool rt_patch_is_off;
 
 #endif

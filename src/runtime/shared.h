@@ -11,6 +11,7 @@
 #define SONDE_RUNTIME_SHARED_H
 
 #include <linux/membarrier.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -18,7 +19,7 @@
 #define SHARED_ENVIRONMENT "SONDE_RECORDER"
 
 #define SHARED_MAGIC 0x65646e6f73u
-#define SHARED_VERSION 6u
+#define SHARED_VERSION 7u
 #define SHARED_NONE UINT32_MAX
 
 /*
@@ -356,13 +357,19 @@ enum shared_on_full { ON_FULL_WAIT, ON_FULL_DROP, ON_FULL_OVERWRITE };
 struct shared_control {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t launcher; /* pid */
-	uint64_t size;	   /* of the whole memory */
+	uint64_t size; /* of the whole memory */
+	/*
+	 * Robust, and the launcher's from before a program runs to its own end: if it dies first the
+	 * kernel says so in here, whatever it died of and whoever can see its process id.
+	 */
+	pthread_mutex_t lives;
 
 	uint32_t clock;	  /* enum shared_clock */
 	uint32_t on_full; /* enum shared_on_full */
 	uint32_t stack_bytes;
 	uint32_t follow; /* forked children are recorded too */
+	uint32_t
+		resumes; /* the launcher may end a pause; else only the program or a trigger in it */
 
 	uint32_t process_count, ring_count, module_count;
 	uint32_t chunk_count; /* per ring */
@@ -381,7 +388,6 @@ struct shared_control {
 	/* Written by both, seldom. */
 	_Alignas(64) _Atomic uint32_t wake; /* a futex: the launcher sleeps here */
 	_Atomic uint32_t sleeping;	    /* the launcher does: whoever has news raises wake */
-	_Atomic uint32_t heartbeat;	    /* the launcher raises it several times a second */
 	_Atomic uint32_t ring_hint;	    /* where to look for a free ring first */
 	/* None from here on was ever taken: raised with every new ring and process slot. */
 	_Atomic uint32_t rings_high, processes_high;

@@ -5,6 +5,7 @@ import ctypes
 import mmap
 import os
 import random
+import re
 import signal
 import struct
 import subprocess
@@ -121,8 +122,8 @@ class LauncherKilled(Case):
         self.session = os.path.join(self.place, f"session-{number}")
         name, stop = f"run-{number}", os.path.join(self.place, f"stop-{number}")
         launcher = start(self.command(), self.place, {"REC_STOP": stop}, name=name)
-        side = wait_until(lambda: read_text(self.place, name + ".side"), "the program's start")
-        pid = int(side.split()[1])
+        pid = int(wait_until(lambda: re.search(r"^pid (\d+)\n", read_text(
+            self.place, name + ".side"), re.M), "the program's start")[1])
         time.sleep(0.2 + 0.1 * number)
         launcher.kill()
         launcher.wait()
@@ -132,6 +133,8 @@ class LauncherKilled(Case):
         self.assertEqual(os.waitstatus_to_exitcode(status), 33)
         self.assertEqual(read_text(self.place, name + ".out"), "sum 300000\n")
         self.assertEqual(read_text(self.place, name + ".err"), "")
+        facts = re.findall(r"^patched (\d+)$", read_text(self.place, name + ".side"), re.M)
+        self.assertEqual(facts, [str(int(self.patched)), "0"])
         recovered = os.path.join(self.place, f"recovered-{number}")
         done = subprocess.run([SONDE, "recover", self.session, "-o", recovered], text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,

@@ -129,6 +129,42 @@ def forbid_writable_code():
         raise OSError("seccomp")
 
 
+class Entries(Case):
+    """Entries lead to the recorder only while that may record."""
+    program = Program("entries.c", flags=("-O1", *ANNOTATE))
+    kinds = ("b-gcc", "b-clang")
+
+    def verify(self, way, *options, calls, **patched):
+        recording = self.record(way, options=options)
+        self.assert_calls(recording, work=calls)
+        self.assert_returns(recording, work=calls)
+        self.assertEqual({name: self.recorded.side(name) for name in patched}, patched)
+        return recording
+
+    def case_as_usual(self):
+        self.verify("start", calls=20, before=1, started=1)
+
+    def case_over(self):
+        self.record("over", options=("--duration", "1ms"))
+        self.assertEqual(self.recorded.side("over"), 0)
+
+    def case_resumed(self):
+        self.verify("resume", "--notrace", calls=10, before=0, resumed=1, paused=0)
+
+    def case_trigger(self):
+        self.verify("start", "--trigger", "symbol=start", calls=10, before=0, started=1)
+
+    def case_trigger_may_come(self):
+        """By time: nobody in the program would hear of it."""
+        recorded = run(self.command("start", options=("--trigger", "time=1h")), self.place)
+        self.assertEqual(recorded.outcome()[:2], (0, "done\n"))
+        self.assertEqual((recorded.side("before"), recorded.side("started")), (1, 1))
+
+    def case_trigger_in_children(self):
+        recording = self.verify("race", "--trigger", "symbol=start", calls=2000, patched=200)
+        self.assertEqual(dict(recording.exceptions), {})
+
+
 class Unpatched(Case):
     """Functions that were wanted and could not be patched are told, and nothing else is lost."""
     program = Program("unpatched.c")

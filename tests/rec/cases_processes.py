@@ -42,6 +42,23 @@ class ForkStorm(Case):
         self.assert_all_returned(recording)
 
 
+class ChildEnds(Case):
+    """The thread of a forked child ends before the child does."""
+    program = Program("childends.c")
+
+    def case_follow(self):
+        recording = self.record()
+        self.assert_calls(recording, main=1, many=2, work=100011)
+        self.assert_returns(recording, main=1, many=2, work=100011)
+
+    def case_no_follow(self):
+        recording = self.record(options=("--no-follow",))
+        self.assertEqual(len(recording.processes), 1)
+        self.assert_calls(recording, main=1, many=2, work=100010)
+        self.assert_all_returned(recording)
+        self.assertEqual(self.recorded.side("patched"), 0)
+
+
 class ForkBusy(Case):
     """Forks of a thread that has written a lot which is not read yet."""
     program = Program("forkbusy.c")

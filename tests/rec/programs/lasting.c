@@ -9,7 +9,7 @@
 
 static volatile unsigned long calls;
 
-FN static unsigned long leaf(unsigned long value)
+FN LINE static unsigned long leaf(unsigned long value)
 {
 	calls++;
 	return value + 1;
@@ -28,12 +28,16 @@ FN static unsigned long batch(unsigned long count)
 int main(void)
 {
 	const char *stop = getenv("REC_STOP");
+	unsigned long sum;
 
+	side_put("patched", (unsigned long long)is_patched((void (*)(void))leaf));
 	side_put("pid", (unsigned long long)getpid());
 	while (stop && access(stop, F_OK) != 0) {
 		batch(100);
 		usleep(200);
 	}
-	printf("sum %lu\n", batch(300000));
+	sum = batch(300000);
+	side_put("patched", (unsigned long long)is_patched((void (*)(void))leaf));
+	printf("sum %lu\n", sum);
 	return 33;
 }

@@ -285,9 +285,10 @@ static struct recorded_process *new_process(struct session *session, uint32_t nu
 		names_read(process->pid, process->pid, process->name);
 	if (!slot->has_barrier)
 		session->no_barrier = true;
-	end_replaced(session, slot->pid);
+	if (slot->pid)
+		end_replaced(session, slot->pid);
 	process->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)slot->pid, 0);
-	process->alive = process->pidfd >= 0 || errno != ESRCH;
+	process->alive = process->pidfd >= 0 || (slot->pid && errno != ESRCH);
 	if (!process->alive)
 		set_gone(session, process);
 	session->processes.items[session->processes.count++] = process;

@@ -81,8 +81,10 @@ static void choose_ring(struct shared_control *control, uint64_t ring_size, bool
 static void lay_out(struct shared_control *control, const struct shared_memory_options *options)
 {
 	uint64_t offset = whole_pages(sizeof(*control));
+	struct stat namespace;
 
 	control->version = SHARED_VERSION;
+	control->namespace = stat("/proc/self/ns/pid", &namespace) ? 0 : namespace.st_ino;
 	control->clock = options->clock;
 	control->on_full = options->on_full;
 	control->stack_bytes = options->stack_bytes;

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 
 #include "runtime/annotate.h"
 #include "runtime/system.h"
@@ -155,6 +156,44 @@ static bool map_process(void)
 	return true;
 }
 
+/* The last number that a link of /proc names; 0: none. */
+static uint32_t number_in_link(const char *path)
+{
+	char text[64] = "";
+	long size = RT_CALL3(SYS_readlink, path, text, sizeof(text));
+	uint32_t number = 0;
+
+	for (long i = 0; i < size; i++)
+		number = text[i] == '/' ? 0 : number * 10 + (uint32_t)(text[i] - '0');
+	return number;
+}
+
+/*
+ * The id that the launcher knows us by. In a namespace of process ids of our own it is another than
+ * ours, and /proc has it: that was mounted outside, or we would not have found the memory in it.
+ * Unless it was mounted anew since.
+ */
+static uint32_t id_outside(void)
+{
+	uint32_t own = (uint32_t)RT_CALL0(SYS_getpid), told = number_in_link("/proc/self");
+	struct stat namespace = { .st_ino = 0 };
+
+	if (told && told == own && rt_control->namespace &&
+	    !RT_CALL2(SYS_stat, "/proc/self/ns/pid", &namespace) &&
+	    namespace.st_ino != rt_control->namespace)
+		return 0;
+	return told ? told : own;
+}
+
+uint32_t rt_thread_id(void)
+{
+	uint32_t outside = 0;
+
+	if (rt_process->pid != (uint32_t)RT_CALL0(SYS_getpid))
+		outside = number_in_link("/proc/thread-self");
+	return outside ? outside : (uint32_t)RT_CALL0(SYS_gettid);
+}
+
 static bool take_slot(void)
 {
 	struct shared_process *slots = rt_shared(rt_control->processes);
@@ -168,7 +207,8 @@ static bool take_slot(void)
 		rt_raise(&rt_control->processes_high, i);
 		slot = &slots[i];
 		rt_process->slot = i;
-		slot->pid = (uint32_t)RT_CALL0(SYS_getpid);
+		rt_process->pid = id_outside();
+		slot->pid = rt_process->pid;
 		slot->parent = SHARED_NONE;
 		slot->parent_ring = SHARED_NONE;
 		slot->fork_number = 0;

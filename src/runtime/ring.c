@@ -235,7 +235,7 @@ static bool take_ring(void)
 		return false;
 	}
 	ring->process = rt_process->slot;
-	ring->thread = (uint32_t)RT_CALL0(SYS_gettid);
+	ring->thread = rt_thread_id();
 	ring->first_chunk = ring->chunks_begun;
 	note_stack(ring);
 	RT_CALL2(SYS_prctl, PR_GET_NAME, ring->name);

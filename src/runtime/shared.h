@@ -19,7 +19,7 @@
 #define SHARED_ENVIRONMENT "SONDE_RECORDER"
 
 #define SHARED_MAGIC 0x65646e6f73u
-#define SHARED_VERSION 7u
+#define SHARED_VERSION 8u
 #define SHARED_NONE UINT32_MAX
 
 /*
@@ -215,7 +215,7 @@ struct shared_ring {
 	/* Set by the thread that takes it. */
 	_Alignas(64) _Atomic uint32_t state;
 	uint32_t process; /* slot */
-	uint32_t thread;  /* tid */
+	uint32_t thread;  /* tid, as the launcher sees it */
 	/* Its memory holds bytes of details that look like a unit, tag and all: each chunk is
 	 * cleared before it is begun. Stays set for later owners. */
 	uint32_t details;
@@ -259,7 +259,7 @@ enum process_state {
 
 struct shared_process {
 	_Alignas(64) _Atomic uint32_t state; /* a futex */
-	uint32_t pid;
+	uint32_t pid;			     /* as the launcher sees it; 0: unknown */
 	uint32_t parent;      /* slot of the process it was forked from; SHARED_NONE: by exec */
 	uint32_t parent_ring; /* ring of the thread that forked, when it wrote UNIT_FORK */
 	uint64_t fork_number; /* 0: none written */
@@ -357,7 +357,8 @@ enum shared_on_full { ON_FULL_WAIT, ON_FULL_DROP, ON_FULL_OVERWRITE };
 struct shared_control {
 	uint64_t magic;
 	uint32_t version;
-	uint64_t size; /* of the whole memory */
+	uint64_t size;	    /* of the whole memory */
+	uint64_t namespace; /* of the launcher's process ids: the inode; 0: unknown */
 	/*
 	 * Robust, and the launcher's from before a program runs to its own end: if it dies first the
 	 * kernel says so in here, whatever it died of and whoever can see its process id.

@@ -177,3 +177,26 @@ class LauncherKilled(Case):
             self.skipTest("cannot adopt processes")
         for number in range(5):
             self.kill_once(number)
+
+
+class LauncherStopped(Case):
+    """For longer than it takes to doubt that it lives; the program cannot see it."""
+    program = Program("lasting.c")
+    kinds = GCC
+
+    def case_other_namespace(self):
+        self.go_apart()
+        stop = os.path.join(self.place, "stop")
+        launcher = start(self.command(options=("--ring-size", "64K")), self.place,
+                         {"REC_STOP": stop})
+        wait_until(lambda: "pid" in read_text(self.place, "run.side"), "the program's start")
+        launcher.send_signal(signal.SIGSTOP)
+        with open(stop, "wb"):
+            pass
+        time.sleep(2)
+        launcher.send_signal(signal.SIGCONT)
+        self.assertEqual(finish(launcher, self.place).outcome(), (33, "sum 300000\n", ""))
+        recording = self.read()
+        self.assert_calls(recording, main=1,
+                          leaf=300000 + 100 * (recording.calls["batch"] - 1))
+        self.assert_all_returned(recording)

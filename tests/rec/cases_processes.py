@@ -34,6 +34,10 @@ class ForkStorm(Case):
         # Fifty children return from the main() that they began in their parent.
         self.assert_returns(recording, main=51, start_child=250)
 
+    def case_other_namespace(self):
+        self.go_apart()
+        self.case_storm()
+
     @for_kinds(*GCC)
     def case_no_follow(self):
         recording = self.record(options=("--no-follow",))

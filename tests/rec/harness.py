@@ -282,6 +282,7 @@ class Case(unittest.TestCase):
     program = None
     kinds = BOTH
     options = ()  # of `sonde record`
+    under = ()  # what starts the program, when recorded
     maxDiff = 3000
 
     def __init_subclass__(cls, **keywords):
@@ -316,7 +317,13 @@ class Case(unittest.TestCase):
 
     def command(self, *arguments, options=(), quiet=True):
         return [SONDE, "record", *(["-q"] if quiet else []), *self.options, *options, "-o",
-                self.session, "--", self.path, *map(str, arguments)]
+                self.session, "--", *self.under, self.path, *map(str, arguments)]
+
+    def go_apart(self):
+        """From here on programs are recorded in a namespace of process ids of their own."""
+        self.under = ("unshare", "--pid", "--fork")
+        if not have("unshare") or run([*self.under, "true"], self.place).status:
+            self.skipTest("cannot make a namespace of process ids")
 
     def record(self, *arguments, options=(), env=None, preexec=None, dropped=False):
         """The whole comparison; gives the Recording, and leaves both Results in self."""

@@ -85,7 +85,8 @@ char *cli_runtime_find(struct cli *cli, const char *name)
 	}
 	if (!found) {
 		cli_error(cli, "%s is missing: it is neither beside %s nor in %s", name,
-			  command[0] ? command : "the command", SONDE_LIBDIR);
+			  command[0] ? command : "the command (which /proc does not show)",
+			  SONDE_LIBDIR);
 		cli_hint(
 			cli,
 			"install sonde whole, or set SONDE_RUNTIME to the path of " CLI_RUNTIME_SHARED);

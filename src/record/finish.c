@@ -172,6 +172,7 @@ static void count_result(struct session *session)
 	struct record_result *result = session->result;
 	uint64_t lost_threads = atomic_load(&session->memory.control->lost_threads);
 	uint64_t lost_processes = atomic_load(&session->memory.control->lost_processes);
+	uint64_t hidden = atomic_load(&session->memory.control->hidden_processes);
 	uint64_t refused = 0;
 
 	for (size_t i = 0; i < session->processes.count; i++) {
@@ -194,7 +195,7 @@ static void count_result(struct session *session)
 	result->total.threads = atomic_load(&session->thread_total);
 	count_unpatched(session);
 	result->incomplete = session->failed || session->lost || lost_threads || lost_processes ||
-			     result->missed_calls || session->annotations_lost;
+			     hidden || result->missed_calls || session->annotations_lost;
 	if (result->missed_calls)
 		session_problem(session,
 				"%llu calls were not recorded: there was no memory to keep "
@@ -211,6 +212,11 @@ static void count_result(struct session *session)
 				"%llu processes found no free slot, since too many ran at once: "
 				"they were not recorded",
 				(unsigned long long)lost_processes);
+	if (hidden)
+		session_problem(session,
+				"%llu processes in a namespace of their own could not be told from "
+				"others: they were not recorded",
+				(unsigned long long)hidden);
 	if (lost_threads)
 		session_problem(session,
 				"%llu threads found no free ring, since too many ran at once: "

@@ -124,6 +124,21 @@ static enum sonde_status check_program(const char *path, const char *name, struc
 			  name);
 }
 
+/* Programs find the memory to record into in /proc, and we the programs, all by ids as we see them. */
+static enum sonde_status check_proc(struct sonde_error *err)
+{
+	char told[16] = "", own[16];
+
+	snprintf(own, sizeof(own), "%d", (int)getpid());
+	if (readlink("/proc/self", told, sizeof(told) - 1) > 0 && !strcmp(told, own))
+		return SONDE_OK;
+	return sonde_fail(err, SONDE_UNSUPPORTED, SONDE_NO_OFFSET,
+			  "/proc does not show this process as %s, and programs find the memory to "
+			  "record into there: mount the /proc of this namespace, as 'unshare "
+			  "--mount-proc' does",
+			  own);
+}
+
 enum sonde_status launch_find(const struct record_options *options, char **path,
 			      struct sonde_error *err)
 {
@@ -132,6 +147,9 @@ enum sonde_status launch_find(const struct record_options *options, char **path,
 	enum sonde_status status;
 
 	*path = NULL;
+	status = check_proc(err);
+	if (status < 0)
+		return status;
 	if (strpbrk(options->runtime, ": \t"))
 		return sonde_fail(err, SONDE_UNSUPPORTED, SONDE_NO_OFFSET,
 				  "%s cannot be preloaded: its path has a space or a colon, which "

@@ -285,10 +285,9 @@ static struct recorded_process *new_process(struct session *session, uint32_t nu
 		names_read(process->pid, process->pid, process->name);
 	if (!slot->has_barrier)
 		session->no_barrier = true;
-	if (slot->pid)
-		end_replaced(session, slot->pid);
+	end_replaced(session, slot->pid);
 	process->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)slot->pid, 0);
-	process->alive = process->pidfd >= 0 || (slot->pid && errno != ESRCH);
+	process->alive = process->pidfd >= 0 || errno != ESRCH;
 	if (!process->alive)
 		set_gone(session, process);
 	session->processes.items[session->processes.count++] = process;
@@ -420,6 +419,8 @@ enum sonde_status process_round(struct session *session, struct sonde_error *err
 		uint32_t state = atomic_load_explicit(&session->memory.processes[i].state,
 						      memory_order_acquire);
 
+		if (state == PROCESS_ASKING)
+			process_identify(session, &session->memory.processes[i]);
 		if (state < PROCESS_STARTING || session->slots[i])
 			continue;
 		status = process_read_log(session,

@@ -29,6 +29,9 @@ bool process_any_alive(const struct session *session);
  */
 bool process_any_silent(struct session *session);
 
+/* A process does not know its id: tells it that, or 0 where it is not the only one it could be. */
+void process_identify(struct session *session, struct shared_process *slot);
+
 /* Gives a process its number in the recorder. */
 enum sonde_status process_open(struct session *session, struct recorded_process *process,
 			       struct sonde_error *err);

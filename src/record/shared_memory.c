@@ -149,6 +149,7 @@ static enum sonde_status map(struct shared_memory *memory, const struct shared_c
 	memory->base = base;
 	memory->control = base;
 	memcpy(memory->control, layout, sizeof(*layout));
+	memory->control->inode = memory->inode;
 	return SONDE_OK;
 }
 

@@ -334,7 +334,8 @@ static void answer_refresh(struct shared_process *answer)
 	const struct shared_process *told = rt_shared(rt_control->processes);
 
 	told += rt_process->slot;
-	if (told->pid != rt_process->pid || told->state != PROCESS_RUNNING || !rt_open_filter(told))
+	if (told->pid_inside != (uint32_t)RT_CALL0(SYS_getpid) || told->state != PROCESS_RUNNING ||
+	    !rt_open_filter(told))
 		return;
 	answer->filter_default = told->filter_default;
 	answer->filter = told->filter; /* tables only grow: an old mask does for a new table */

@@ -31,6 +31,8 @@ _Atomic bool rt_was_put_off;
 struct shared_process rt_answer; /* kept apart: after a fork the parent's slot can vanish */
 
 static struct shared_process *slot; /* ours, after a fork still the parent's */
+static char memory_path[64];	    /* in the launcher's /proc */
+static bool at_home;		    /* in its namespace of process ids */
 static _Atomic uint32_t starter;    /* the thread that sets up; 0: none */
 static uint32_t generations;
 static _Atomic uint64_t forks;
@@ -126,6 +128,8 @@ static bool map_memory(const char *path)
 		return false;
 	}
 	RT_CALL3(SYS_madvise, all, size, MADV_DONTDUMP);
+	if (strlen(path) < sizeof(memory_path))
+		memcpy(memory_path, path, strlen(path));
 	rt_memory = all;
 	rt_control = control;
 	return true;
@@ -169,29 +173,60 @@ static uint32_t number_in_link(const char *path)
 }
 
 /*
- * The id that the launcher knows us by. In a namespace of process ids of our own it is another than
- * ours, and /proc has it: that was mounted outside, or we would not have found the memory in it.
- * Unless it was mounted anew since.
+ * We are in the launcher's namespace of process ids. In a chroot there may be no /proc that says so,
+ * but then our parent was there, and the kernel shows no parent to who is in another than that.
  */
-static uint32_t id_outside(void)
+static bool is_at_home(void)
 {
-	uint32_t own = (uint32_t)RT_CALL0(SYS_getpid), told = number_in_link("/proc/self");
 	struct stat namespace = { .st_ino = 0 };
 
-	if (told && told == own && rt_control->namespace &&
-	    !RT_CALL2(SYS_stat, "/proc/self/ns/pid", &namespace) &&
-	    namespace.st_ino != rt_control->namespace)
-		return 0;
-	return told ? told : own;
+	if (!RT_CALL2(SYS_stat, "/proc/self/ns/pid", &namespace))
+		at_home = namespace.st_ino == rt_control->namespace;
+	else if (!RT_CALL0(SYS_getppid))
+		at_home = false;
+	return at_home;
+}
+
+/* /proc has the ids that the launcher knows: it is one in which our memory is found. */
+static bool is_proc_outside(void)
+{
+	struct stat found = { .st_ino = 0 };
+
+	return !RT_CALL2(SYS_stat, memory_path, &found) && found.st_ino == rt_control->inode;
+}
+
+/* The id that the launcher knows us by; 0: it cannot be seen from here. */
+static uint32_t id_outside(void)
+{
+	if (is_at_home())
+		return (uint32_t)RT_CALL0(SYS_getpid);
+	return is_proc_outside() ? number_in_link("/proc/self") : 0;
 }
 
 uint32_t rt_thread_id(void)
 {
-	uint32_t outside = 0;
+	uint32_t inside = (uint32_t)RT_CALL0(SYS_gettid), outside = 0;
 
-	if (rt_process->pid != (uint32_t)RT_CALL0(SYS_getpid))
+	if (inside == slot->pid_inside)
+		return slot->pid;
+	if (!at_home && is_proc_outside())
 		outside = number_in_link("/proc/thread-self");
-	return outside ? outside : (uint32_t)RT_CALL0(SYS_gettid);
+	return outside ? outside : inside;
+}
+
+/* The launcher looks for us among all processes. Without a pid it would not know when we are gone. */
+static bool ask_id(void)
+{
+	atomic_store(&slot->state, PROCESS_ASKING);
+	rt_wake_launcher();
+	while (slot->state == PROCESS_ASKING)
+		if (!rt_wait(&slot->state, PROCESS_ASKING, LONG_WAIT_NS))
+			return false;
+	if (slot->pid)
+		return true;
+	atomic_fetch_add(&rt_control->hidden_processes, 1);
+	slot->state = PROCESS_FREE;
+	return false;
 }
 
 static bool take_slot(void)
@@ -207,8 +242,10 @@ static bool take_slot(void)
 		rt_raise(&rt_control->processes_high, i);
 		slot = &slots[i];
 		rt_process->slot = i;
-		rt_process->pid = id_outside();
-		slot->pid = rt_process->pid;
+		slot->pid_inside = (uint32_t)RT_CALL0(SYS_getpid);
+		slot->pid = id_outside();
+		if (!slot->pid && !ask_id())
+			return false;
 		slot->parent = SHARED_NONE;
 		slot->parent_ring = SHARED_NONE;
 		slot->fork_number = 0;

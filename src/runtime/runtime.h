@@ -71,7 +71,6 @@ struct rt_process {
 	_Atomic uint32_t paused;     /* enum rt_paused */
 	_Atomic uint32_t generation; /* never 0 when set up */
 	uint32_t slot;
-	uint32_t pid;		  /* as the launcher sees it; 0: unknown */
 	_Atomic uint32_t detail;  /* enum rt_details */
 	_Atomic uint32_t loading; /* threads inside dlopen() */
 	_Atomic uint64_t pauses;  /* how often it was paused */
@@ -282,7 +281,7 @@ extern RT_HIDDEN char *rt_memory; /* shared; NULL: not mapped */
 extern RT_HIDDEN struct shared_process
 	rt_answer; /* a copy of our slot, with the launcher's answer */
 
-/* Of the calling thread, as the launcher sees it. */
+/* Of the calling thread, as the launcher sees it, if that can be seen from here. */
 RT_HIDDEN uint32_t rt_thread_id(void);
 
 /* Makes the filter that an answer names readable. */

@@ -19,7 +19,7 @@
 #define SHARED_ENVIRONMENT "SONDE_RECORDER"
 
 #define SHARED_MAGIC 0x65646e6f73u
-#define SHARED_VERSION 8u
+#define SHARED_VERSION 9u
 #define SHARED_NONE UINT32_MAX
 
 /*
@@ -252,7 +252,8 @@ static inline uint64_t lap_of_chunk(uint64_t chunk, uint32_t chunk_count)
 
 enum process_state {
 	PROCESS_FREE,
-	PROCESS_TAKEN,	  /* its runtime is filling in the fields */
+	PROCESS_TAKEN,	/* its runtime is filling in the fields */
+	PROCESS_ASKING, /* it waits for the launcher to find out its pid, and to set TAKEN again */
 	PROCESS_STARTING, /* its modules are in the log; it waits on `state` for the launcher */
 	PROCESS_RUNNING,  /* set by the launcher, with the filter filled in */
 };
@@ -260,6 +261,7 @@ enum process_state {
 struct shared_process {
 	_Alignas(64) _Atomic uint32_t state; /* a futex */
 	uint32_t pid;			     /* as the launcher sees it; 0: unknown */
+	uint32_t pid_inside;		     /* as the process sees it */
 	uint32_t parent;      /* slot of the process it was forked from; SHARED_NONE: by exec */
 	uint32_t parent_ring; /* ring of the thread that forked, when it wrote UNIT_FORK */
 	uint64_t fork_number; /* 0: none written */
@@ -358,6 +360,7 @@ struct shared_control {
 	uint64_t magic;
 	uint32_t version;
 	uint64_t size;	    /* of the whole memory */
+	uint64_t inode;	    /* of this memory */
 	uint64_t namespace; /* of the launcher's process ids: the inode; 0: unknown */
 	/*
 	 * Robust, and the launcher's from before a program runs to its own end: if it dies first the
@@ -395,6 +398,7 @@ struct shared_control {
 	_Atomic uint64_t modules_begun, modules_read;
 	/* Found no free ring, or no free slot, so nothing of them was recorded. */
 	_Atomic uint64_t lost_threads, lost_processes;
+	_Atomic uint64_t hidden_processes; /* likewise, of which no pid is known */
 };
 
 #endif

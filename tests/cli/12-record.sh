@@ -167,6 +167,17 @@ else
 	skip "a setuid program" "not root"
 fi
 
+if unshare --pid --fork true 2>/dev/null; then
+	code=0
+	unshare --pid --fork "$SONDE" record -o none ./app count 1 >"$out" 2>"$err" || code=$?
+	exits 3 "the /proc of another namespace"
+	err_has "/proc does not show this process as 1, .*'unshare --mount-proc'" "says what to do"
+	[ ! -s "$out" ] && [ ! -e none ]
+	ok $? "and runs nothing"
+else
+	skip "the /proc of another namespace" "cannot make namespaces"
+fi
+
 # What is recorded.
 record_into by-name count 10 --function add
 is "$(events by-name)" 20 "--function"

@@ -5,7 +5,7 @@ import errno
 import os
 import struct
 
-from harness import EVERY, GCC, RETURN, Case, Program, for_kinds
+from harness import EVERY, GCC, RETURN, Case, Program, for_kinds, run
 
 
 def refuse_membarrier():
@@ -61,6 +61,42 @@ class ChildEnds(Case):
         self.assert_calls(recording, main=1, many=2, work=100010)
         self.assert_all_returned(recording)
         self.assertEqual(self.recorded.side("patched"), 0)
+
+
+class Sandbox(Case):
+    """Children that see less of the system than the launcher does."""
+    program = Program("sandbox.c")
+
+    def verify(self, way):
+        recording = self.record(way)
+        if self.recorded.status == 77:
+            self.skipTest("cannot make namespaces")
+        self.assert_calls(recording, main=1, enter=1, be_child=3, work=30000, in_thread=3)
+        self.assert_returns(recording, main=1, enter=4, be_child=3, work=30000, in_thread=3)
+        self.assertEqual(dict(recording.exceptions), {})
+        self.assertEqual(len({process.pid for process in recording.processes}), 5)
+        self.assertEqual({process.pid for process in recording.processes} & {0, 1, 2, 3, 4}, set())
+
+    def case_chroot(self):
+        self.verify("chroot")
+
+    def case_own_proc(self):
+        self.verify("apart,proc")
+
+    def case_apart_in_chroot(self):
+        self.verify("apart,chroot")
+
+    @for_kinds(*GCC)
+    def case_twins(self):
+        """Two of the same id, each in a namespace of its own, and nothing that tells them apart."""
+        recorded = run(self.command("twins"), self.place)
+        if recorded.status == 77:
+            self.skipTest("cannot make namespaces")
+        self.assertEqual(recorded.outcome()[:2], (0, "done\n"))
+        self.assertIn("2 processes in a namespace of their own could not be told from others",
+                      recorded.outcome()[2])
+        recording = self.read()
+        self.assert_calls(recording, main=1, enter_as_twin=2, work=0)
 
 
 class ForkBusy(Case):

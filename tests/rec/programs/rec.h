@@ -7,6 +7,7 @@
 #ifndef REC_H
 #define REC_H
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +39,7 @@ QUIET static FILE *side_open(void)
 QUIET static int is_patched(void (*function)(void))
 {
 	static const unsigned char endbr64[4] = { 0xf3, 0x0f, 0x1e, 0xfa };
-	const unsigned char *code = (const unsigned char *)function;
+	const unsigned char *code = (const unsigned char *)(uintptr_t)function;
 
 	return code[memcmp(code, endbr64, sizeof(endbr64)) ? 0 : sizeof(endbr64)] == 0xe9;
 }

@@ -18,7 +18,7 @@ struct node {
 };
 
 struct worker {
-	pthread_t thread;
+	_Alignas(128) pthread_t thread; /* no line of the cache belongs to two of them */
 	uint32_t seed;
 	unsigned long rounds;
 	uint32_t keys[SLOTS], values[SLOTS];

@@ -72,7 +72,8 @@ struct calls_output {
 	/*
 	 * The details of `count` events, one each; the first of the events comes `ahead` events
 	 * after the last that events() was given of this lane. They stand in the records that begin
-	 * with `units`, of one way to record and with as much of the stack. Sets detail_seq of the events, or leaves it at ATF_NO_LINK.
+	 * with `units`, all of one way to record and with as much of the stack. Sets
+	 * detail_seq of the events, or leaves it at ATF_NO_LINK.
 	 */
 	enum sonde_status (*details)(void *context, uint32_t lane, struct atf_index_event *events,
 				     const struct shared_unit *const *units, size_t count,

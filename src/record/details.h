@@ -8,7 +8,7 @@
 #include "formats/atf/atf_layout.h"
 #include "runtime/shared.h"
 
-/* Records in a ring, of one way to record and all with as much of the stack; and their events. */
+/* Records in a ring, all of one way to record and with as much of the stack; and their events. */
 struct details {
 	const struct shared_unit *const *units;
 	const struct atf_index_event *events;

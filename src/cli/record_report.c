@@ -134,10 +134,10 @@ static void tell_written(struct cli *cli, const struct record_options *options,
 	sonde_buffer_put_text(&text, " of ");
 	cli_put_counted(&text, result->functions, "function");
 	sonde_buffer_put_text(&text, " in ");
-	cli_put_counted(&text, total->threads, "thread");
+	cli_put_counted(&text, result->threads, "thread");
 	sonde_buffer_put_text(&text, " of ");
-	cli_put_count(&text, total->processes);
-	sonde_buffer_put_text(&text, total->processes == 1 ? " process, " : " processes, ");
+	cli_put_count(&text, result->processes);
+	sonde_buffer_put_text(&text, result->processes == 1 ? " process, " : " processes, ");
 	cli_put_size(&text, total->bytes);
 	sonde_buffer_put_text(&text, " in ");
 	cli_put_duration(&text, total->elapsed_ns, " ");

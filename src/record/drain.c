@@ -497,6 +497,7 @@ static enum sonde_status begin_thread(struct session *session, uint32_t number,
 	thread->session = session;
 	thread->process = process;
 	thread->ring = number;
+	thread->serial = session->serials++;
 	thread->thread = ring->thread;
 	thread->chunk = ring->first_chunk;
 	thread->progress_ns = session->now_ns;

@@ -167,6 +167,24 @@ static void count_unpatched(struct session *session)
 		result->missed_calls += session->processes.items[i]->missed_calls;
 }
 
+/* Those that have a track; a thread has one for each of its stacks. */
+static void count_threads(struct session *session)
+{
+	struct record_result *result = session->result;
+	bool *seen = calloc(session->serials, sizeof(*seen));
+
+	for (size_t i = 0; i < session->tracks.count; i++) {
+		const struct lane *lane = session->tracks.items[i];
+
+		result->processes += !lane->process->counted;
+		lane->process->counted = true;
+		result->threads += !seen || !seen[lane->serial];
+		if (seen)
+			seen[lane->serial] = true;
+	}
+	free(seen);
+}
+
 static void count_result(struct session *session)
 {
 	struct record_result *result = session->result;
@@ -191,8 +209,7 @@ static void count_result(struct session *session)
 	result->total.events = atomic_load(&session->events);
 	result->total.dropped = atomic_load(&session->dropped);
 	result->total.bytes = atomic_load(&session->bytes);
-	result->total.processes = atomic_load(&session->process_total);
-	result->total.threads = atomic_load(&session->thread_total);
+	count_threads(session);
 	count_unpatched(session);
 	result->incomplete = session->failed || session->lost || lost_threads || lost_processes ||
 			     hidden || result->missed_calls || session->annotations_lost;

@@ -40,6 +40,7 @@ enum sonde_status lanes_add(struct recorded_thread *thread, uint32_t number, uin
 	}
 	lane->process = thread->process;
 	lane->number = number;
+	lane->serial = thread->serial;
 	lane->thread = thread->thread;
 	lane->low = low;
 	lane->high = high;
@@ -112,17 +113,6 @@ static enum sonde_status lose(struct session *session, size_t count, const struc
 	return SONDE_OK;
 }
 
-/* Those without an event, such as a shell that only forks, do not count. */
-static void count_thread(struct recorded_thread *thread)
-{
-	thread->counted = true;
-	atomic_fetch_add(&thread->session->thread_total, 1);
-	if (thread->process->counted)
-		return;
-	thread->process->counted = true;
-	atomic_fetch_add(&thread->session->process_total, 1);
-}
-
 static enum sonde_status take_events(void *context, uint32_t number, struct atf_index_event *events,
 				     size_t count, struct sonde_error *err)
 {
@@ -131,8 +121,6 @@ static enum sonde_status take_events(void *context, uint32_t number, struct atf_
 	struct lane *lane = find_lane(thread, number);
 	enum sonde_status status;
 
-	if (!thread->counted)
-		count_thread(thread);
 	if (!lane || session->failed) {
 		session->lost += count;
 		return SONDE_OK;

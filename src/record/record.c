@@ -303,8 +303,6 @@ static void tell_status(struct waiter *waiter, uint64_t now_ns)
 		.events = atomic_load(&session->events),
 		.dropped = atomic_load(&session->dropped),
 		.bytes = atomic_load(&session->bytes),
-		.processes = atomic_load(&session->process_total),
-		.threads = atomic_load(&session->thread_total),
 		.program_ended = atomic_load(&session->child_ended),
 		.writing = atomic_load(&session->writing),
 	};

@@ -62,9 +62,8 @@ struct record_options {
 struct record_status {
 	uint64_t elapsed_ns;
 	uint64_t events, dropped, bytes;
-	uint32_t processes, threads; /* recorded so far */
-	bool program_ended;	     /* only descendants are left */
-	bool writing;		     /* false: flight recorder waiting, or paused */
+	bool program_ended; /* only descendants are left */
+	bool writing;	    /* false: flight recorder waiting, or paused */
 };
 
 struct record_observer {
@@ -81,6 +80,7 @@ struct record_result {
 	bool started;
 	int wait_status; /* of the program, as from waitpid() */
 	struct record_status total;
+	uint32_t processes, threads; /* with events in the files */
 	uint64_t details;
 	uint64_t short_calls, deep_calls; /* left out as asked */
 	uint64_t annotations;		  /* of the events: scopes that began, and all others */

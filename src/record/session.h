@@ -38,7 +38,7 @@ struct recorded_process {
 	uint32_t slot, pid;
 	int pidfd; /* -1: none */
 	bool alive;
-	bool counted;	  /* among the recorded ones: it has events */
+	bool counted;	  /* among those of the result: it has events in the files */
 	bool answered;	  /* it runs with the filter that it was given */
 	bool refused;	  /* not to be recorded: --no-follow */
 	bool closed;	  /* gone, and all its rings are read */
@@ -67,6 +67,7 @@ struct lane {
 	struct recorded_process *process;
 	struct atf_recorder_thread *writer; /* NULL: no events in the files yet */
 	uint32_t number;		    /* of its thread; 0: the thread's own stack */
+	uint32_t serial;		    /* the thread's */
 	uint32_t slot;			    /* thread_id of its events */
 	uint32_t thread;		    /* tid */
 	char name[SESSION_NAME_SIZE];
@@ -99,7 +100,7 @@ struct recorded_thread {
 	uint32_t thread; /* tid */
 	char name[SESSION_NAME_SIZE];
 	char first_name[SESSION_NAME_SIZE]; /* when it took its ring */
-	bool counted;			    /* it has events */
+	uint32_t serial;		    /* threads are numbered as they come */
 	struct calls *calls;
 	SONDE_VEC(struct lane *) lanes;
 	uint64_t chunk; /* the next unit to read */
@@ -163,6 +164,7 @@ struct session {
 	bool changed;		  /* what finish_define() writes; which is done again */
 	uint64_t define_after_ns; /* not before this */
 	bool silent;		  /* what the last search of /proc found */
+	uint32_t serials;	  /* given to threads */
 	uint64_t dropped_before;  /* of threads that are gone */
 	uint64_t lost;		  /* events that could not be written */
 	bool failed;		  /* nothing is written any more */
@@ -175,7 +177,6 @@ struct session {
 	_Atomic uint32_t leave;	      /* nothing is left to do at all */
 	/* and back. */
 	_Atomic uint64_t events, details, dropped, bytes;
-	_Atomic uint32_t process_total, thread_total;
 	_Atomic uint32_t writing;
 	_Atomic uint32_t done; /* the session is finished */
 };

@@ -253,6 +253,10 @@ record_into flight-size count 200000 --flight-size 256K
 ok $? "--flight-size keeps no more than that"
 is "$(calls_of flight-size finish)" 1 "the newest is there"
 clean flight-size
+run record -o flight-processes --flight 100ms sh -c './app count 5; sleep 0.3; ./app count 6'
+err_has '^sonde: wrote flight-processes: 18 events of 4 functions in 1 thread of 1 process, ' \
+	"threads and processes of which nothing is kept do not count"
+clean flight-processes
 record_into flight-crash crash --flight 10
 exits 139 "--flight and a crash"
 is "$(calls_of flight-crash crash)" 1 "--flight is written after a crash"

@@ -134,7 +134,10 @@ const struct cli_command cmd_cflags = {
 		"\n"
 		"  cc $(sonde cflags) app.c $(sonde cflags --libs) -o app\n"
 		"  cc app.c $(sonde cflags --annotate) -o app\n"
-		"  cc $(sonde cflags) -static app.c $(sonde cflags --static) -o app",
+		"  cc $(sonde cflags) -static app.c $(sonde cflags --static) -o app\n"
+		"\n"
+		"With --patchable ld may refuse C++ that g++ before version 13 compiled: 'defined in "
+		"discarded section'. Link it with -Wl,--noinhibit-exec, or use clang++.",
 	.section = CLI_SECTION_RECORD,
 	.options =
 		(const struct cli_option_group[]){

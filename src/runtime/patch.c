@@ -178,9 +178,14 @@ static bool module_is_ours(const struct patch_module *module)
 	       site_is_ours(&module->sites[module->site_count - 1]);
 }
 
+static size_t listed_count(const struct patch_module *module)
+{
+	return (module->high - module->low) / sizeof(uint64_t);
+}
+
 static size_t sites_size(const struct patch_module *module)
 {
-	return (module->high - module->low) / sizeof(uint64_t) * sizeof(struct patch_site);
+	return (module->frame_count + listed_count(module)) * sizeof(struct patch_site);
 }
 
 /* Nobody can be in the thunks of a module that is gone: exits do not lead through them. */
@@ -193,32 +198,64 @@ static void module_forget(struct patch_module *module)
 	*module = (struct patch_module){ .low = 0 };
 }
 
-/* All places that the filter wants. False: there is no memory for them. */
+/* One of the first `count` places, which are sorted. */
+static bool is_taken(const struct patch_module *module, size_t count, uint64_t address)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (module->sites[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < count && module->sites[low].address == address;
+}
+
+static void take_next(struct patch_module *module, uint32_t action)
+{
+	struct patch_site *site = &module->sites[module->site_count++];
+
+	site->trigger = action != FILTER_RECORD;
+	if (site->trigger)
+		site->word |= THUNK_TRIGGER;
+}
+
+/*
+ * All places that the filter wants, each once: a list from which functions were dropped may have
+ * those that stand for them twice. False: there is no memory for them.
+ */
 static bool module_select(struct patch_module *module)
 {
 	const uint64_t *listed = (const uint64_t *)module->low;
-	size_t count = (module->high - module->low) / sizeof(*listed);
+	size_t sorted;
 
 	module->sites = rt_map(sites_size(module));
 	if (!module->sites)
 		return false;
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < module->frame_count; i++) {
+		uint64_t function = patch_find_function(module, i);
+		uint32_t action = rt_filter(function);
+
+		if (action &&
+		    patch_find_unlisted(module, function, &module->sites[module->site_count]))
+			take_next(module, action);
+	}
+	sorted = module->site_count;
+	for (size_t i = 0; i < listed_count(module); i++) {
 		struct patch_site *site = &module->sites[module->site_count];
 		uint32_t action;
 
-		if (!patch_find_site(module, listed[i], site))
+		if (!patch_find_site(module, listed[i], site) ||
+		    is_taken(module, sorted, site->address))
 			continue;
 		action = rt_filter(site->word & UNIT_FUNCTION_MASK);
-		if (!action)
-			continue;
-		if (site->nops < PATCH_SIZE) {
+		if (action && site->nops < PATCH_SIZE)
 			module->too_short++;
-			continue;
-		}
-		site->trigger = action != FILTER_RECORD;
-		if (site->trigger)
-			site->word |= THUNK_TRIGGER;
-		module->site_count++;
+		else if (action)
+			take_next(module, action);
 	}
 	return true;
 }
@@ -294,7 +331,7 @@ static void module_add(struct patch_module *module, uint64_t low, uint64_t high)
 	if (!patch_find_module(module, low, high))
 		return;
 	if (!module_select(module))
-		not_writable = (high - low) / sizeof(uint64_t);
+		not_writable = listed_count(module);
 	else if (module->site_count && (!thunks_make(module) || !module_patch_first(module)))
 		not_writable = module->site_count;
 	if (module->too_short || not_writable)

@@ -107,7 +107,8 @@ struct patch_segment {
 struct patch_module {
 	uint64_t base;	       /* what is added to addresses of its file */
 	uint64_t low, high;    /* of its list of entries */
-	const uint8_t *frames; /* its .eh_frame_hdr, or NULL */
+	const uint8_t *frames; /* its .eh_frame_hdr, with `frame_count` functions */
+	uint32_t frame_count;
 	struct patch_segment segments[4];
 	struct patch_site *sites; /* from here on by patch.c, but for segment_count */
 	size_t site_count;
@@ -132,6 +133,15 @@ RT_HIDDEN bool patch_find_module(struct patch_module *module, uint64_t low, uint
 /* Where to patch for an address of the list. False: it is not a function. */
 RT_HIDDEN bool patch_find_site(const struct patch_module *module, uint64_t listed,
 			       struct patch_site *site);
+/*
+ * Functions by their unwinding information, from the first in memory to the last. Such a one may be
+ * patchable and not in the list: g++ before 13 makes one list of all functions of a file, and the
+ * linker drops that if it has the first of them, a template say, from another file.
+ */
+RT_HIDDEN uint64_t patch_find_function(const struct patch_module *module, size_t number);
+/* Where to patch it. False: it does not begin with the NOPs of gcc, and enough of them. */
+RT_HIDDEN bool patch_find_unlisted(const struct patch_module *module, uint64_t function,
+				   struct patch_site *site);
 RT_HIDDEN const struct patch_segment *patch_find_segment(const struct patch_module *module,
 							 uint64_t address);
 

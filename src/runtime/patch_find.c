@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a program can be patched: the module that a list of patchable entries belongs to, and for
- * each address of the list the function and the NOPs at its beginning. Writes nothing.
+ * Where a program can be patched: the module that a list of patchable entries belongs to, for each
+ * address of the list the function and the NOPs at its beginning, and functions that the list lacks.
+ * Writes nothing.
  */
 #include <elf.h>
 #include <link.h>
@@ -29,6 +30,20 @@ static void take_segment(struct patch_module *module, const ElfW(Phdr) * header,
 			      (header->p_flags & PF_W ? PROT_WRITE : 0);
 }
 
+/*
+ * The sorted table of .eh_frame_hdr in the one form that linkers write: a 4-byte count, and pairs of
+ * 4-byte distances from the header, the first to a function.
+ */
+static void take_frames(struct patch_module *module, const uint8_t *header)
+{
+	static const uint8_t form[4] = { 1, 0x1b, 0x03, 0x3b };
+
+	if (memcmp(header, form, sizeof(form)) != 0)
+		return;
+	module->frames = header;
+	memcpy(&module->frame_count, header + 8, sizeof(module->frame_count));
+}
+
 static int look_at_module(struct dl_phdr_info *info, size_t size, void *context)
 {
 	struct search *search = context;
@@ -53,7 +68,7 @@ static int look_at_module(struct dl_phdr_info *info, size_t size, void *context)
 		if (header->p_type == PT_LOAD)
 			take_segment(module, header, info->dlpi_addr);
 		else if (header->p_type == PT_GNU_EH_FRAME)
-			module->frames = (const uint8_t *)info->dlpi_addr + header->p_vaddr;
+			take_frames(module, (const uint8_t *)info->dlpi_addr + header->p_vaddr);
 	}
 	return 1;
 }
@@ -78,30 +93,26 @@ const struct patch_segment *patch_find_segment(const struct patch_module *module
 	return NULL;
 }
 
-/*
- * The first function at or behind an address, by the sorted table of .eh_frame_hdr in the one form
- * that linkers write: a 4-byte count, and pairs of 4-byte distances from the header. 0: not known.
- */
+uint64_t patch_find_function(const struct patch_module *module, size_t number)
+{
+	const int32_t *table = (const int32_t *)(module->frames + 12);
+
+	return (uint64_t)module->frames + (uint64_t)(int64_t)table[2 * number];
+}
+
+/* The first function at or behind an address. 0: not known. */
 static uint64_t function_behind(const struct patch_module *module, uint64_t address)
 {
-	const uint8_t *header = module->frames;
-	uint32_t count, low = 0, high, middle;
-	const int32_t *table;
+	size_t low = 0, high = module->frame_count, middle;
 
-	if (!header || header[0] != 1 || header[1] != 0x1b || header[2] != 0x03 ||
-	    header[3] != 0x3b)
-		return 0;
-	memcpy(&count, header + 8, sizeof(count));
-	table = (const int32_t *)(header + 12);
-	high = count;
 	while (low < high) {
 		middle = low + (high - low) / 2;
-		if ((uint64_t)header + (uint64_t)(int64_t)table[2 * (size_t)middle] < address)
+		if (patch_find_function(module, middle) < address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < count ? (uint64_t)header + (uint64_t)(int64_t)table[2 * (size_t)low] : 0;
+	return low < module->frame_count ? patch_find_function(module, low) : 0;
 }
 
 /* Length of the NOP here, 0 when it is none: 90, or 0f 1f /0 with any operand; 66 and 2e before. */
@@ -156,6 +167,15 @@ static bool is_endbr(const struct patch_segment *segment, uint64_t address)
 	       memcmp((const void *)address, endbr64, sizeof(endbr64)) == 0;
 }
 
+static void set_site(struct patch_site *site, const struct patch_segment *segment,
+		     uint64_t function)
+{
+	site->address = is_endbr(segment, function) ? function + 4 : function;
+	site->nops = (uint32_t)nops_at(segment, site->address, PATCH_SIZE);
+	site->word = function | (site->address + PATCH_SIZE - function) << THUNK_BEHIND_SHIFT;
+	site->fixed = site->address % 64 > 64 - PATCH_SIZE;
+}
+
 /* The longest run of NOPs before a function that is looked at. */
 #define NOPS_BEFORE 256
 
@@ -176,9 +196,19 @@ bool patch_find_site(const struct patch_module *module, uint64_t listed, struct 
 		if (is_endbr(segment, listed + nops) || (behind && behind <= listed + nops))
 			function = behind && behind <= listed + nops ? behind : listed + nops;
 	}
-	site->address = is_endbr(segment, function) ? function + 4 : function;
-	site->nops = (uint32_t)nops_at(segment, site->address, PATCH_SIZE);
-	site->word = function | (site->address + PATCH_SIZE - function) << THUNK_BEHIND_SHIFT;
-	site->fixed = site->address % 64 > 64 - PATCH_SIZE;
+	set_site(site, segment, function);
 	return true;
+}
+
+bool patch_find_unlisted(const struct patch_module *module, uint64_t function,
+			 struct patch_site *site)
+{
+	static const uint8_t nops[PATCH_SIZE] = { 0x90, 0x90, 0x90, 0x90, 0x90 };
+	const struct patch_segment *segment = patch_find_segment(module, function);
+
+	if (!segment)
+		return false;
+	set_site(site, segment, function);
+	return site->nops >= PATCH_SIZE &&
+	       memcmp((const void *)site->address, nops, sizeof(nops)) == 0;
 }

@@ -113,6 +113,20 @@ class Names(Case):
         raise AssertionError(text)
 
 
+class Comdat(Case):
+    """Functions that several files have. g++ before 13 lists the patchable entries of a file all
+    together: the linker drops the list with the first of them, or complains of others in it that
+    it dropped."""
+    program = Program("comdat.cpp", "comdat_after.cpp", "comdat_before.cpp",
+                      flags=("-O1", "-Wl,--noinhibit-exec"), quiet=False)
+    kinds = EVERY
+
+    def case_comdat(self):
+        recording = self.record()
+        self.assert_truth(recording)
+        self.assert_all_returned(recording)
+
+
 class Backtrace(Case):
     """A program that looks at its own stack sees its own callers."""
     program = Program("backtrace.c", flags=("-O1", "-fno-optimize-sibling-calls"))

@@ -57,10 +57,11 @@ class Program:
 
     builds = {}  # of all programs, by folder: several cases may have one in common
 
-    def __init__(self, *sources, flags=("-O1",), libraries=(), plugins=()):
+    def __init__(self, *sources, flags=("-O1",), libraries=(), plugins=(), quiet=True):
         self.name = sources[0].rsplit(".", 1)[0]
         self.sources, self.flags = sources, list(flags)
         self.libraries, self.plugins = libraries, plugins  # (name, source, flags...)
+        self.quiet = quiet  # no compiler has anything to say of it
 
     def folder(self, kind):
         flags = re.sub("[/,]", "", "".join(self.flags))
@@ -92,7 +93,7 @@ class Program:
         for command in commands:
             done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                   text=True, check=False)
-            if done.returncode or done.stdout:
+            if done.returncode or (self.quiet and done.stdout):
                 return " ".join(command) + "\n" + done.stdout
         return ""
 

@@ -315,3 +315,15 @@ RT_PUBLIC pid_t fork(void)
 	errno = saved_errno;
 	return child;
 }
+
+/* ---- AddressSanitizer ---- */
+
+/*
+ * Its library ends a program in which it is not the first one, and asks here for options. A program
+ * with options of its own asks itself.
+ */
+RT_PUBLIC const char *__asan_default_options(void);
+RT_PUBLIC const char *__asan_default_options(void)
+{
+	return "verify_asan_link_order=0";
+}

@@ -44,6 +44,17 @@ class LongjmpFortified(Case):
         Longjmp.verify(self, 0, True)
 
 
+class LongjmpSanitized(Case):
+    """The library of AddressSanitizer wraps longjmp, too, and wants to be the first library."""
+    program = Program("longjmp.c", flags=("-O1", "-fsanitize=address"))
+    kinds = EVERY
+
+    def case_longjmp(self):
+        recording = self.record(0)
+        self.assert_returns(recording, main=1, one_round=5, after=5, inner=10)
+        self.assert_exceptions(recording, deep=4995, leave=5)
+
+
 class LongjmpLoop(Case):
     """One call site, one stack pointer, a thousand calls that never return."""
     program = Program("longjmp_loop.c")

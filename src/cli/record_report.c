@@ -2,6 +2,7 @@
 /* The status line of `sonde record`, and its summary with the next command to run. */
 #include "cli/record_report.h"
 
+#include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
@@ -257,11 +258,17 @@ static void tell_end(struct cli *cli, const struct record_options *options,
 		     const struct record_result *result)
 {
 	char space[RECORD_SIGNAL_SIZE];
+	int signal;
 
-	if (WIFSIGNALED(result->wait_status))
-		cli_note(cli, "%s was ended by %s%s", program_name(options),
-			 record_signal_name(WTERMSIG(result->wait_status), space),
-			 result->incomplete ? "" : "; the recording is complete up to there");
+	if (!WIFSIGNALED(result->wait_status))
+		return;
+	signal = WTERMSIG(result->wait_status);
+	cli_note(cli, "%s was ended by %s%s", program_name(options),
+		 record_signal_name(signal, space),
+		 result->incomplete ? "" : "; the recording is complete up to there");
+	if (signal == SIGSYS && !cli->common.quiet)
+		cli_hint(cli, "if it limits its own system calls (seccomp), it must allow futex, "
+			      "rt_sigprocmask and prctl, which recording takes");
 }
 
 static void tell_next(struct cli *cli, const char *command, const struct record_options *options)

@@ -268,6 +268,11 @@ record_into flight-symbol count 10 --flight 10 --trigger symbol=finish
 is "$(calls_of flight-symbol add)" 10 "--flight is written when a function is called"
 clean flight-symbol
 
+# shellcheck disable=SC2016 # of the other shell
+run record -o limited sh -c 'kill -SYS $$'
+exits 159 "a program that made a system call it must not make"
+err_has 'must allow futex, rt_sigprocmask and prctl' "is told what recording needs"
+
 # Signals to sonde: one that is a trigger, and one that goes on to the program.
 "$SONDE" record -o signalled --flight 1h --trigger signal=USR1 ./app forever >"$out" 2>"$err" &
 recorder=$!

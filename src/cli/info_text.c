@@ -10,6 +10,7 @@
 #include "cli/info.h"
 #include "cli/table.h"
 #include "cli/text.h"
+#include "model/command_line.h"
 #include "model/recording.h"
 
 #define LABEL_WIDTH 11
@@ -88,8 +89,7 @@ static void put_attribute_value(struct cli *cli, const char *value)
 static void put_process(struct cli *cli, const struct info *info, uint32_t id)
 {
 	const struct sonde_process *process = sonde_definitions_process(info->definitions, id);
-	const char *command = sonde_definitions_find_attribute(
-		info->definitions, SONDE_OWNER_PROCESS, id, "command_line");
+	const char *command = sonde_command_line(info->definitions, id);
 
 	put_label(cli, "process");
 	if (process->os_id != SONDE_NONE)

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/map.h"
 #include "formats/atf/atf_arguments.h"
+#include "model/command_line.h"
 #include "record/finish.h"
 
 struct definer {
@@ -61,12 +62,11 @@ static void define_number(struct definer *definer, enum sonde_owner owner, uint3
 
 static void put_list(struct sonde_json_writer *writer, const char *key, const char *const *items)
 {
-	if (key && (!items || !items[0]))
+	if (!items || !items[0])
 		return;
-	if (key)
-		sonde_json_key(writer, key);
+	sonde_json_key(writer, key);
 	sonde_json_array_begin(writer);
-	for (; items && *items; items++)
+	for (; *items; items++)
 		sonde_json_string(writer, *items);
 	sonde_json_array_end(writer);
 }
@@ -105,9 +105,6 @@ static void define_recording(struct definer *definer)
 	struct sonde_buffer json = { 0 };
 	struct sonde_json_writer writer;
 
-	sonde_json_writer_init(&writer, &json, false);
-	put_list(&writer, NULL, session->options->argv);
-	define_attribute(definer, SONDE_OWNER_RECORDING, 0, "command_line", &json);
 	sonde_json_writer_init(&writer, &json, false);
 	sonde_json_string(&writer, "sonde " SONDE_VERSION);
 	define_attribute(definer, SONDE_OWNER_RECORDING, 0, "recorder", &json);
@@ -183,6 +180,24 @@ static void define_exit(struct definer *definer, const struct recorded_process *
 			      (uint64_t)WTERMSIG(status));
 }
 
+static void define_command_line(struct definer *definer, const struct recorded_process *process)
+{
+	const char *at = process->command_line, *end;
+	struct sonde_buffer json = { 0 };
+	struct sonde_json_writer writer;
+
+	if (!at)
+		return;
+	end = at + process->command_line_size;
+	sonde_json_writer_init(&writer, &json, false);
+	sonde_json_array_begin(&writer);
+	for (; at < end; at += strlen(at) + 1)
+		sonde_json_string(&writer, at);
+	sonde_json_array_end(&writer);
+	define_attribute(definer, SONDE_OWNER_PROCESS, process->number,
+			 SONDE_COMMAND_LINE_ATTRIBUTE, &json);
+}
+
 static void define_process(struct definer *definer, const struct recorded_process *from)
 {
 	struct sonde_process process = {
@@ -199,6 +214,7 @@ static void define_process(struct definer *definer, const struct recorded_proces
 	if (definer->status == SONDE_OK)
 		definer->status = sonde_definitions_add_process(definer->definitions, &process, &id,
 								definer->err);
+	define_command_line(definer, from);
 	define_marks(definer, from);
 	define_exit(definer, from);
 	if (from->missed_calls)

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of threads from /proc; a name that was read last before a thread ended is its name. */
+/* From /proc; the name of a thread that was read last before it ended is its name. */
 #include "record/names.h"
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define SECOND UINT64_C(1000000000)
+#define COMMAND_LINE_MOST 65536 /* what is longer is cut */
 
 bool names_read(uint32_t process, uint32_t thread, char name[SESSION_NAME_SIZE])
 {
@@ -26,6 +28,31 @@ bool names_read(uint32_t process, uint32_t thread, char name[SESSION_NAME_SIZE])
 	name[size] = '\0';
 	name[strcspn(name, "\n")] = '\0';
 	return true;
+}
+
+char *names_command_line(uint32_t process, size_t *size)
+{
+	static const char cut[] = "...";
+	char path[64], *text = malloc(COMMAND_LINE_MOST), *fit;
+	ssize_t got = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/cmdline", process);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (text && fd >= 0)
+		got = read(fd, text, COMMAND_LINE_MOST);
+	if (fd >= 0)
+		close(fd);
+	if (got <= 0) {
+		free(text);
+		return NULL;
+	}
+	if (got == COMMAND_LINE_MOST)
+		memcpy(text + got - sizeof(cut), cut, sizeof(cut));
+	text[got - 1] = '\0';
+	*size = (size_t)got;
+	fit = realloc(text, *size);
+	return fit ? fit : text;
 }
 
 void names_poll(struct session *session)

@@ -296,6 +296,23 @@ static struct recorded_process *new_process(struct session *session, uint32_t nu
 	return process;
 }
 
+/* A forked child has that of its parent, even if the system tells another of it by now. */
+static void take_command_line(struct recorded_process *process,
+			      const struct recorded_process *parent)
+{
+	size_t size = parent ? parent->command_line_size : 0;
+
+	if (!size) {
+		process->command_line = names_command_line(process->pid, &size);
+	} else {
+		process->command_line = malloc(size);
+		if (process->command_line)
+			memcpy(process->command_line, parent->command_line, size);
+	}
+	if (process->command_line)
+		process->command_line_size = size;
+}
+
 /* A program has started and waits: fills in the answer, and lets it go on. */
 static enum sonde_status answer(struct session *session, uint32_t number, struct sonde_error *err)
 {
@@ -310,6 +327,8 @@ static enum sonde_status answer(struct session *session, uint32_t number, struct
 		status = SONDE_NOMEM;
 	else
 		status = load_map_init(&process->map, process->pid, err);
+	if (process)
+		take_command_line(process, NULL);
 	if (status == SONDE_OK)
 		status = take_early(session, process, err);
 	if (status == SONDE_OK && !process->refused)
@@ -389,6 +408,7 @@ static enum sonde_status take_fork(struct session *session, uint32_t number,
 	if (!process)
 		return SONDE_NOMEM;
 	process->answered = true;
+	take_command_line(process, parent);
 	if (parent && !parent->collected)
 		status = load_map_copy(&process->map, &parent->map, process->pid, err);
 	else
@@ -506,6 +526,7 @@ void process_free(struct session *session, struct recorded_process *process)
 	selection_drop(session, process);
 	load_map_release(&process->map);
 	sites_release(&process->sites);
+	free(process->command_line);
 	for (size_t i = 0; i < process->marks.count; i++)
 		free(process->marks.items[i].text);
 	sonde_vec_release(&process->marks);

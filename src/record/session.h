@@ -45,6 +45,8 @@ struct recorded_process {
 	uint32_t number;  /* in the recorder; SONDE_NONE before its first event */
 	uint32_t threads; /* rings that are being read */
 	char name[SESSION_NAME_SIZE];
+	char *command_line; /* program and arguments, each with its NUL; NULL: unknown */
+	size_t command_line_size;
 	uint64_t start_ns, end_ns;
 	uint64_t events;
 	uint64_t missed_calls; /* as in struct shared_process */

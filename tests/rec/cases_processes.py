@@ -33,6 +33,8 @@ class ForkStorm(Case):
         self.assertLessEqual(len(processes), 251)
         # Fifty children return from the main() that they began in their parent.
         self.assert_returns(recording, main=51, start_child=250)
+        lines = {tuple(process.manifest["command_line"]) for process in recording.processes}
+        self.assertEqual(len(lines), 1)
 
     def case_other_namespace(self):
         self.go_apart()
@@ -141,6 +143,8 @@ class ExecChain(Case):
         self.assert_calls(recording, main=11, hop=10, step=11)
         self.assert_returns(recording, main=1, hop=0, step=11)
         self.assertEqual(len({process.pid for process in recording.processes}), 1)
+        arguments = [process.manifest["command_line"][1:] for process in recording.processes]
+        self.assertEqual(sorted(arguments), [[way], *([way, str(n)] for n in range(10))])
 
     def case_plain(self):
         self.verify("plain")

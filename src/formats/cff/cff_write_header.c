@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "formats/cff/cff_write.h"
+#include "model/command_line.h"
 
 #define NS_IN_MS 1000000u
 
@@ -71,7 +72,7 @@ static void put_timebase(struct cff_writer *writer, struct sonde_json_writer *js
 static void put_made_context(const struct cff_writer *writer, struct sonde_json_writer *json)
 {
 	const struct sonde_process *process = sonde_definitions_process(writer->definitions, 0);
-	const char *command = attribute(writer, "command_line");
+	const char *command = sonde_command_line(writer->definitions, 0);
 	const char *name = process ? sonde_definitions_string(writer->definitions, process->name) :
 				     "";
 
@@ -85,7 +86,7 @@ static void put_made_context(const struct cff_writer *writer, struct sonde_json_
 		snprintf(text, sizeof(text), "%" PRIu32, process->os_id);
 		sonde_json_member_string(json, "taskId", text);
 	}
-	if (command && *command == '[') {
+	if (command) {
 		sonde_json_key(json, "args");
 		sonde_json_raw(json, command);
 	}

@@ -9,9 +9,9 @@
 #include "base/json.h"
 #include "base/map.h"
 #include "formats/perfetto/perfetto_write.h"
+#include "model/command_line.h"
 
 #define HEAD_SEQUENCE 1
-#define COMMAND_LINE "command_line"
 
 /* Takes an id where nobody has it yet, or makes one up. */
 static bool take_id(struct sonde_key_map *taken, uint64_t wanted, uint64_t *next, uint64_t *id)
@@ -188,7 +188,7 @@ static void put_attributes(const struct perfetto_writer *writer, struct sonde_bu
 		const char *value = sonde_definitions_string(writer->definitions, attribute->value);
 		size_t start;
 
-		if (owner == SONDE_OWNER_PROCESS && !strcmp(name, COMMAND_LINE))
+		if (owner == SONDE_OWNER_PROCESS && !strcmp(name, SONDE_COMMAND_LINE_ATTRIBUTE))
 			continue;
 		start = sonde_protobuf_begin(out, field);
 		sonde_protobuf_put_string(out, OWN_ATTRIBUTE_NAME, name, strlen(name));
@@ -301,24 +301,13 @@ static void put_command(struct sonde_buffer *out, const char *json)
 		out->failed = true;
 }
 
-static const char *find_command(const struct perfetto_writer *writer, uint32_t number)
-{
-	const char *command = sonde_definitions_find_attribute(
-		writer->definitions, SONDE_OWNER_PROCESS, number, COMMAND_LINE);
-
-	if (!command && writer->process_count == 1)
-		command = sonde_definitions_find_attribute(writer->definitions,
-							   SONDE_OWNER_RECORDING, 0, COMMAND_LINE);
-	return command && *command == '[' ? command : NULL;
-}
-
 static void put_process(const struct perfetto_writer *writer, struct sonde_buffer *out,
 			uint32_t number)
 {
 	const struct sonde_process *process =
 		sonde_definitions_process(writer->definitions, number);
 	const char *name = sonde_definitions_string(writer->definitions, process->name);
-	const char *command = find_command(writer, number);
+	const char *command = sonde_command_line(writer->definitions, number);
 	size_t packet = head_begin(out), track = sonde_protobuf_begin(out, PACKET_TRACK), inner;
 
 	sonde_protobuf_put_uint(out, TRACK_UUID, perfetto_process_uuid(number));

@@ -64,25 +64,23 @@ static void put_state(struct cli *cli, const struct info *info)
 				 cli->common.verbose ? SIZE_MAX : FINDINGS_SHOWN);
 }
 
-/* The text of an attribute that is a JSON string or an array of them, else its JSON. */
-static void put_attribute_value(struct cli *cli, const char *value)
+/* As one would type it. */
+static void put_command(struct cli *cli, const char *json)
 {
 	struct sonde_json_reader reader;
+	struct sonde_buffer word = { 0 };
 	struct sonde_error err;
 	const char *gap = "";
 
-	sonde_json_reader_init(&reader, value, strlen(value), NULL, NULL);
+	sonde_json_reader_init(&reader, json, strlen(json), NULL, NULL);
 	while (sonde_json_next(&reader, &err) == SONDE_OK && reader.token != SONDE_JSON_END) {
-		if (reader.token == SONDE_JSON_OBJECT_BEGIN) {
-			cli_put_escaped(&cli->out, value);
-			break;
-		}
-		if (reader.token == SONDE_JSON_ARRAY_BEGIN || reader.token == SONDE_JSON_ARRAY_END)
+		if (reader.token != SONDE_JSON_STRING)
 			continue;
 		sonde_buffer_put_text(&cli->out, gap);
-		cli_put_escaped(&cli->out, reader.text);
+		cli_put_escaped(&cli->out, cli_shell_word(&word, reader.text));
 		gap = " ";
 	}
+	sonde_buffer_release(&word);
 	sonde_json_reader_release(&reader);
 }
 
@@ -105,7 +103,7 @@ static void put_process(struct cli *cli, const struct info *info, uint32_t id)
 					sonde_os_name(process->os));
 	if (command) {
 		sonde_buffer_put_text(&cli->out, ": ");
-		put_attribute_value(cli, command);
+		put_command(cli, command);
 	}
 	sonde_buffer_put_char(&cli->out, '\n');
 }

@@ -70,7 +70,7 @@ out_is "what a recorder says about its session" <<'END'
 said
   format     ADA Trace Format v2 (atf), 60.5 kB on disk
   state      finished
-  process    pid 4242 demo, x86_64 on linux: demo -x a b
+  process    pid 4242 demo, x86_64 on linux: demo -x 'a b'
   time       404.608 us from @1000000000257 ns on the boottime clock
   started    2026-09-21 14:13:20.123 UTC
   holds      1,800 events, 0 details, 3 tracks, 12 functions, 2 modules

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define SECOND UINT64_C(1000000000)
-#define COMMAND_LINE_MOST 65536 /* what is longer is cut */
+#define COMMAND_LINE_MOST ((size_t)64 << 10) /* what is longer is cut */
 
 bool names_read(uint32_t process, uint32_t thread, char name[SESSION_NAME_SIZE])
 {
@@ -33,26 +33,25 @@ bool names_read(uint32_t process, uint32_t thread, char name[SESSION_NAME_SIZE])
 char *names_command_line(uint32_t process, size_t *size)
 {
 	static const char cut[] = "...";
-	char path[64], *text = malloc(COMMAND_LINE_MOST), *fit;
-	ssize_t got = -1;
+	char path[64], text[COMMAND_LINE_MOST], *copy;
+	ssize_t got;
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%u/cmdline", process);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (text && fd >= 0)
-		got = read(fd, text, COMMAND_LINE_MOST);
-	if (fd >= 0)
-		close(fd);
-	if (got <= 0) {
-		free(text);
+	if (fd < 0)
 		return NULL;
-	}
-	if (got == COMMAND_LINE_MOST)
+	got = read(fd, text, sizeof(text));
+	close(fd);
+	copy = got > 0 ? malloc((size_t)got) : NULL;
+	if (!copy)
+		return NULL;
+	if (got == sizeof(text))
 		memcpy(text + got - sizeof(cut), cut, sizeof(cut));
 	text[got - 1] = '\0';
+	memcpy(copy, text, (size_t)got);
 	*size = (size_t)got;
-	fit = realloc(text, *size);
-	return fit ? fit : text;
+	return copy;
 }
 
 void names_poll(struct session *session)

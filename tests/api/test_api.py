@@ -48,8 +48,10 @@ def run(command, **options):
 
 RUNTIME_HEADERS = [os.path.join(INCLUDE, "sonde", name) for name in ("annotate.h", "record.h")]
 LIBRARY_HEADERS = [header for header in HEADERS if header not in RUNTIME_HEADERS]
-# What libsonde-rt.so has besides: hooks of compilers, a variable, and functions that it stands in for.
-RUNTIME_HOOKS = {"__cyg_profile_func_enter", "__cyg_profile_func_exit", "sonde_annotate_on"}
+# What libsonde-rt.so has besides: what compilers and a sanitizer call, a variable, and functions that it
+# stands in for.
+RUNTIME_HOOKS = {"__asan_default_options", "__cyg_profile_func_enter", "__cyg_profile_func_exit",
+                 "sonde_annotate_on"}
 RUNTIME_WRAPPED = {
     "__cxa_begin_catch", "__cxa_rethrow", "__cxa_throw", "__longjmp_chk", "_Unwind_Backtrace",
     "_longjmp", "backtrace", "dlclose", "dlmopen", "dlopen", "dlsym", "fork", "longjmp", "pthread_create",

@@ -176,8 +176,6 @@ static void count_threads(struct session *session)
 	for (size_t i = 0; i < session->tracks.count; i++) {
 		const struct lane *lane = session->tracks.items[i];
 
-		result->processes += !lane->process->counted;
-		lane->process->counted = true;
 		result->threads += !seen || !seen[lane->serial];
 		if (seen)
 			seen[lane->serial] = true;
@@ -200,6 +198,7 @@ static void count_result(struct session *session)
 					process->sites.items.count;
 		result->cut_arguments += process->cut_arguments;
 		refused += process->refused_resources;
+		result->processes += process->events != 0;
 	}
 	/* Filters, or a program that called nothing, may have left no event. */
 	for (size_t i = 0; i < session->processes.count && !result->instrumented; i++)

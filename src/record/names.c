@@ -2,53 +2,39 @@
 /* From /proc; the name of a thread that was read last before it ended is its name. */
 #include "record/names.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "record/proc_file.h"
 
 #define SECOND UINT64_C(1000000000)
 #define COMMAND_LINE_MOST ((size_t)64 << 10) /* what is longer is cut */
 
 bool names_read(uint32_t process, uint32_t thread, char name[SESSION_NAME_SIZE])
 {
-	char path[64];
-	ssize_t size;
-	int fd;
+	char text[SESSION_NAME_SIZE];
 
-	snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", process, thread);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (proc_file_read(text, sizeof(text), "/proc/%u/task/%u/comm", process, thread) <= 0)
 		return false;
-	size = read(fd, name, SESSION_NAME_SIZE - 1);
-	close(fd);
-	if (size <= 0)
-		return false;
-	name[size] = '\0';
-	name[strcspn(name, "\n")] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	session_copy_name(name, text);
 	return true;
 }
 
 char *names_command_line(uint32_t process, size_t *size)
 {
 	static const char cut[] = "...";
-	char path[64], text[COMMAND_LINE_MOST], *copy;
-	ssize_t got;
-	int fd;
+	char text[COMMAND_LINE_MOST], *copy;
+	ssize_t got = proc_file_read(text, sizeof(text), "/proc/%u/cmdline", process);
 
-	snprintf(path, sizeof(path), "/proc/%u/cmdline", process);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (got <= 0)
 		return NULL;
-	got = read(fd, text, sizeof(text));
-	close(fd);
-	copy = got > 0 ? malloc((size_t)got) : NULL;
-	if (!copy)
-		return NULL;
-	if (got == sizeof(text))
+	if (got == sizeof(text) - 1)
 		memcpy(text + got - sizeof(cut), cut, sizeof(cut));
 	text[got - 1] = '\0';
+	copy = malloc((size_t)got);
+	if (!copy)
+		return NULL;
 	memcpy(copy, text, (size_t)got);
 	*size = (size_t)got;
 	return copy;

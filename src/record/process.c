@@ -7,10 +7,8 @@
 #include "record/process.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -19,6 +17,7 @@
 #include "record/drain.h"
 #include "record/finish.h"
 #include "record/names.h"
+#include "record/proc_file.h"
 
 enum {
 	DEAD_SLOTS_MAX = 256,
@@ -40,18 +39,12 @@ static void set_gone(struct session *session, struct recorded_process *process)
 /* Where the kernel has no pidfd_open(), or a sandbox forbids it. A zombie counts as gone. */
 static bool is_gone(const struct session *session, const struct recorded_process *process)
 {
-	char path[64], text[256] = "", *state;
-	int fd;
+	char text[256], *state;
 
 	if (process->pid == session->child)
 		return atomic_load(&session->child_ended);
-	snprintf(path, sizeof(path), "/proc/%u/stat", process->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (proc_file_read(text, sizeof(text), "/proc/%u/stat", process->pid) < 0)
 		return kill((pid_t)process->pid, 0) && errno == ESRCH;
-	if (read(fd, text, sizeof(text) - 1) < 0)
-		text[0] = '\0';
-	close(fd);
 	state = strrchr(text, ')');
 	return !text[0] || (state && (state[1] == ' ' && strchr("ZX", state[2])));
 }

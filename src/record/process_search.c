@@ -6,13 +6,12 @@
  */
 #include <ctype.h>
 #include <dirent.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "record/mapping.h"
+#include "record/proc_file.h"
 #include "record/process.h"
 
 #define SEARCH_NS (UINT64_C(50) * 1000 * 1000)
@@ -37,17 +36,9 @@ static bool is_our_memory(const struct record_mapping *mapping, const void *sess
 static uint32_t id_inside(uint32_t pid)
 {
 	static const char key[] = "NSpid:\t";
-	char path[64], text[4096], *line;
-	ssize_t size = -1;
-	int fd;
+	char text[4096], *line;
 
-	snprintf(path, sizeof(path), "/proc/%u/status", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		size = read(fd, text, sizeof(text) - 1);
-		close(fd);
-	}
-	text[size > 0 ? size : 0] = '\0';
+	proc_file_read(text, sizeof(text), "/proc/%u/status", pid);
 	line = strstr(text, key);
 	if (!line)
 		return 0;

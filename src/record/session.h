@@ -38,7 +38,6 @@ struct recorded_process {
 	uint32_t slot, pid;
 	int pidfd; /* -1: none */
 	bool alive;
-	bool counted;	  /* among those of the result: it has events in the files */
 	bool answered;	  /* it runs with the filter that it was given */
 	bool refused;	  /* not to be recorded: --no-follow */
 	bool closed;	  /* gone, and all its rings are read */

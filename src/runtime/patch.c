@@ -198,22 +198,6 @@ static void module_forget(struct patch_module *module)
 	*module = (struct patch_module){ .low = 0 };
 }
 
-/* One of the first `count` places, which are sorted. */
-static bool is_taken(const struct patch_module *module, size_t count, uint64_t address)
-{
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (module->sites[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < count && module->sites[low].address == address;
-}
-
 static void take_next(struct patch_module *module, uint32_t action)
 {
 	struct patch_site *site = &module->sites[module->site_count++];
@@ -230,7 +214,6 @@ static void take_next(struct patch_module *module, uint32_t action)
 static bool module_select(struct patch_module *module)
 {
 	const uint64_t *listed = (const uint64_t *)module->low;
-	size_t sorted;
 
 	module->sites = rt_map(sites_size(module));
 	if (!module->sites)
@@ -240,16 +223,14 @@ static bool module_select(struct patch_module *module)
 		uint32_t action = rt_filter(function);
 
 		if (action &&
-		    patch_find_unlisted(module, function, &module->sites[module->site_count]))
+		    patch_find_framed(module, function, &module->sites[module->site_count]))
 			take_next(module, action);
 	}
-	sorted = module->site_count;
 	for (size_t i = 0; i < listed_count(module); i++) {
 		struct patch_site *site = &module->sites[module->site_count];
 		uint32_t action;
 
-		if (!patch_find_site(module, listed[i], site) ||
-		    is_taken(module, sorted, site->address))
+		if (!patch_find_site(module, listed[i], site) || patch_is_framed(module, site))
 			continue;
 		action = rt_filter(site->word & UNIT_FUNCTION_MASK);
 		if (action && site->nops < PATCH_SIZE)

@@ -140,8 +140,10 @@ RT_HIDDEN bool patch_find_site(const struct patch_module *module, uint64_t liste
  */
 RT_HIDDEN uint64_t patch_find_function(const struct patch_module *module, size_t number);
 /* Where to patch it. False: it does not begin with the NOPs of gcc, and enough of them. */
-RT_HIDDEN bool patch_find_unlisted(const struct patch_module *module, uint64_t function,
-				   struct patch_site *site);
+RT_HIDDEN bool patch_find_framed(const struct patch_module *module, uint64_t function,
+				 struct patch_site *site);
+/* Where the list says so, too: it is one of those that are found so. */
+RT_HIDDEN bool patch_is_framed(const struct patch_module *module, const struct patch_site *site);
 RT_HIDDEN const struct patch_segment *patch_find_segment(const struct patch_module *module,
 							 uint64_t address);
 

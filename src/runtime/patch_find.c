@@ -200,15 +200,29 @@ bool patch_find_site(const struct patch_module *module, uint64_t listed, struct 
 	return true;
 }
 
-bool patch_find_unlisted(const struct patch_module *module, uint64_t function,
-			 struct patch_site *site)
+/* It begins with the NOPs of gcc, enough of them. */
+static bool is_plain(const struct patch_site *site)
 {
 	static const uint8_t nops[PATCH_SIZE] = { 0x90, 0x90, 0x90, 0x90, 0x90 };
+
+	return site->nops >= PATCH_SIZE &&
+	       memcmp((const void *)site->address, nops, sizeof(nops)) == 0;
+}
+
+bool patch_find_framed(const struct patch_module *module, uint64_t function,
+		       struct patch_site *site)
+{
 	const struct patch_segment *segment = patch_find_segment(module, function);
 
 	if (!segment)
 		return false;
 	set_site(site, segment, function);
-	return site->nops >= PATCH_SIZE &&
-	       memcmp((const void *)site->address, nops, sizeof(nops)) == 0;
+	return is_plain(site);
+}
+
+bool patch_is_framed(const struct patch_module *module, const struct patch_site *site)
+{
+	uint64_t function = site->word & UNIT_FUNCTION_MASK;
+
+	return is_plain(site) && function_behind(module, function) == function;
 }
